@@ -20,9 +20,9 @@ type TokensOf<Dependencies extends readonly unknown[]> = { readonly [Index in ke
 
 export type TokensOfMembers<T extends object> = { readonly [Name in keyof T]: Token<T[Name]> };
 
-/** What a module binds with. */
+/** The interface of a module for its bindings. */
 export interface Binder {
-  /** One for the whole container, made when it is first asked for. */
+  /** One for the whole container, made on first use. */
   to<T, Dependencies extends readonly unknown[]>(token: Token<T>, dependencies: TokensOf<Dependencies>, make: (...dependencies: Dependencies) => T): void;
   /** A record, each member by the token of its name. */
   toRecord<T extends object>(token: Token<T>, members: TokensOfMembers<T>): void;

@@ -1,5 +1,5 @@
 // The modules of a daemon: the runtime behind its sockets, the host's files, and the agent on top of both.
-// Invariant: making a part costs no I/O but opening its own directories; what has to be given back is added to the teardown where it is made.
+// Invariant: making a part costs no I/O but opening its own directories; resources are registered in the teardown when they are opened.
 
 import { resolve } from 'node:path';
 import { Container, ContainerModule } from 'inversify';
@@ -215,7 +215,7 @@ const agentModule = module((bind) => {
   bind.to(tokens.queries, [tokens.kernel, tokens.loopHealth, tokens.logFailure], (kernel, health, logFailure) => agentQueries(kernel.state.agent, health, logFailure));
 });
 
-/** A container with all that a daemon can be made of; `fill` binds what this start decides. */
+/** A container with all possible parts of a daemon; `fill` binds the choices of this start. */
 export function daemonContainer(fill: (binder: Binder) => void): { readonly resolver: Resolver; add(fill: (binder: Binder) => void): void } {
   const container = new Container();
   container.load(module(fill), runtimeModule, hostModule, systemdModule, module(bindVolumes), portsModule, agentModule);

@@ -52,7 +52,7 @@ export interface Recording {
 export interface Tracing {
   readonly tracing: DaemonTracing | null;
 }
-/** Who owns the tree of cgroups. */
+/** The manager of the cgroup tree. */
 export interface CgroupDriving {
   readonly driver: CgroupDriver;
 }

@@ -2,7 +2,7 @@
 // Invariant: the request, the reply and the failure are plain data; nothing else crosses.
 import type { Micros } from './micros.js';
 
-/** One operation of a port: what is asked and what comes back. Failures are always a `PortFailure`. */
+/** One operation of a port: its request and its reply. Failures are always a `PortFailure`. */
 export interface Operation<Request, Reply> {
   readonly request: Request;
   readonly reply: Reply;
@@ -16,7 +16,7 @@ export interface CancelSignal {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** What an adapter gets besides the request. */
+/** An adapter's arguments besides the request. */
 export interface Call {
   /** Aborted when the domain cancels the command or its deadline has passed; the adapter then rejects with `cancelled` or `deadline-exceeded`. */
   readonly signal: CancelSignal;

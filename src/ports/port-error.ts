@@ -20,16 +20,16 @@ export type PortErrorKind =
   | 'data-loss'
   | 'unauthenticated';
 
-/** A failure as plain data: what a reply event carries, what the flight recorder writes. */
+/** A failure as plain data: in reply events and in the flight record. */
 export interface PortFailure {
   readonly kind: PortErrorKind;
-  /** What the outside said, in its words; shown to users, never parsed. */
+  /** The message of the failed technology; shown to users, never parsed. */
   readonly message: string;
   /** The operation that failed, `port.operation`. */
   readonly operation: string;
   /** The subject (a container id, a path); empty if there is no name for it. */
   readonly subject: string;
-  /** Not before this many microseconds from now, when the outside said so; null otherwise. */
+  /** The earliest retry, in microseconds from now, if requested; null otherwise. */
   readonly retryAfterMicros: number | null;
 }
 

@@ -39,7 +39,7 @@ import type { World } from './world.js';
 /** Everything of a node but its kernel, as data. */
 export interface SimNodeData {
   readonly name: string;
-  /** How many agents it has had. */
+  /** The number of its agents so far. */
   readonly lives: number;
   readonly agent: KubeletState;
   readonly runtime: SimRuntimeState;
@@ -180,7 +180,7 @@ export class SimClusterNode {
     this.world().send(this.name, { type: 'start' });
   }
 
-  /** A programmer error has ended the agent: what it was about is written down, as by a daemon, and a fresh agent follows. */
+  /** A programmer error has ended the agent: records the subject, as a daemon does, and starts a fresh agent. */
   endedByError(): void {
     const { agent } = this;
     const { endedSteps } = this.host.state;
@@ -218,7 +218,7 @@ export class SimClusterNode {
     this.runtime.state.networkReady = ready ? { status: true, reason: '', message: '' } : { status: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' };
   }
 
-  /** From now on these faults, in place of the ones before. */
+  /** Replaces the faults from now on. */
   setFaults(rules: readonly FaultRule[]): void {
     this.faultPlan = new FaultPlan(rules, streamOf(this.options.seed, 'faults', `${this.name}/${this.world().now}`), this.world().now);
     this.model.faults = worldFaults(this.faultPlan);
@@ -245,12 +245,12 @@ export class SimClusterNode {
     return this.agent.statuses.get(uid)?.status ?? null;
   }
 
-  /** Events of a pod, oldest first; of everything where no name is given. */
+  /** Events of a pod, oldest first; all without a name. */
   events(name?: string): readonly SimEvent[] {
     return this.host.state.events.filter(({ record }) => name === undefined || record.involvedObject.name === name || record.involvedObject.name === `${name}-${this.name}`);
   }
 
-  /** The runtime's containers, oldest first; of one pod where its uid is given. */
+  /** The runtime's containers, oldest first; those of one pod if its uid is given. */
   containers(uid?: string): SimContainer[] {
     return [...this.runtime.state.containers.values()].filter(({ podUid }) => uid === undefined || podUid === uid);
   }
@@ -259,7 +259,7 @@ export class SimClusterNode {
     return [...this.runtime.state.sandboxes.values()].filter(({ config }) => uid === undefined || config.metadata.uid === uid);
   }
 
-  /** What the present agent was given and what it commanded; empty unless asked for in the options. */
+  /** The inputs and commands of the present agent; empty unless enabled in the options. */
   get recorded(): { readonly seed: number; readonly steps: readonly RecordedStep<KubeletEvent, KubeletOperations>[] } {
     return { seed: this.kernelSeed(), steps: this.steps };
   }
@@ -269,7 +269,7 @@ export class SimClusterNode {
     return freshAgent(this.name, this.options, this.host.state);
   }
 
-  // For the world that it is in.
+  // The interface for its world.
 
   newKernel(): SimKernel {
     return new Kernel(this.machine(), this.state, this.kernelSeed());
@@ -305,7 +305,7 @@ export class SimClusterNode {
     this.observe({ kind: 'runtime', event });
   }
 
-  /** A container's log file is there from its start on, and grows while it runs. */
+  /** A container's log file exists from its start, and grows while it runs. */
   private writeLog({ kind, containerId, sandboxId, at }: SimRuntimeEvent): void {
     const container = this.runtime.state.containers.get(containerId);
     const directory = this.runtime.state.sandboxes.get(sandboxId)?.config.logDirectory ?? '';

@@ -34,11 +34,11 @@ export interface SimClusterOptions {
   readonly facts?: Partial<NodeFacts>;
   /** How each node's machine is built; four CPUs and 16 GiB in one NUMA node by default. */
   readonly machine?: SimMachineShape;
-  /** The nodes have resource managers with these policies; else containers are given nothing for themselves. */
+  /** The nodes have resource managers with these policies; otherwise containers get nothing exclusively. */
   readonly alignment?: Partial<AlignmentPolicies>;
   /** The nodes prepare claims for devices; their agents have to take plugins (`settings.takesPlugins`) for any driver to come. */
   readonly claims?: boolean;
-  /** In force from the start, on every node. */
+  /** Active from the start, on every node. */
   readonly faults?: readonly FaultRule[];
   /** How often the manifest directory is listed, independent of its watch. */
   readonly fileCheckPeriod?: Micros;
@@ -46,7 +46,7 @@ export interface SimClusterOptions {
   readonly checkers?: readonly AnyChecker[];
   /** Keep the hash of all commands: costs about as much as the rest. */
   readonly hash?: boolean;
-  /** Keep what each agent was given and what it commanded, for `replay`. */
+  /** Keep the inputs and commands of each agent, for `replay`. */
   readonly record?: boolean;
   /** The agent of a node; another machine than the project's own where one is to be tried. */
   readonly agent?: (state: KubeletState) => KubeletMachine;

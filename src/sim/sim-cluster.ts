@@ -95,7 +95,7 @@ export class SimCluster {
     return this.world.now;
   }
 
-  /** What the nodes share; asked for in the options. */
+  /** The nodes' shared apiserver; enabled in the options. */
   get apiserver(): SimApiserver {
     if (this.server === null) throw new Error('the world has no apiserver');
     return this.server;
@@ -122,12 +122,12 @@ export class SimCluster {
     return this.world.runUntilTrue(holds, this.now + atMost);
   }
 
-  /** Over every command so far, with its time: what two runs are compared by. '' unless asked for in the options. */
+  /** The hash of every command so far, with its time, for comparing two runs. '' unless enabled in the options. */
   get hash(): string {
     return this.world.hash;
   }
 
-  /** Over everything there is at this moment. */
+  /** The hash of the complete current state. */
   stateHash(): string {
     return hashText(canonicalJson(this.data()));
   }
@@ -147,7 +147,7 @@ export class SimCluster {
 
   private hasEnded(name: string, error: unknown): boolean {
     const node = this.node(name);
-    // What is laid to no pod would end the next agent, too, for ever.
+    // An error without a pod would end the next agent, too, endlessly.
     if (node.agent.subject === null || this.options.survives?.(error) !== true) return false;
     node.endedByError();
     return true;

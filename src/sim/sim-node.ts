@@ -18,7 +18,7 @@ import type { RuntimeOperationName, SimContainerRuntime } from './runtime/sim-co
 import type { ProbingOperationName } from './runtime/workloads.js';
 import type { NodeModel, Outside } from './world.js';
 
-/** What a fault does to a command: fails it before anything is done, or after; delays its answer; loses the answer for a time. */
+/** The effect of a fault on a command: fails it before or after it takes effect; delays its answer; loses the answer for a time. */
 export type Fault =
   | { readonly kind: 'fail'; readonly error: PortErrorKind; readonly committed: boolean; readonly message: string }
   | { readonly kind: 'delay'; readonly by: Micros };

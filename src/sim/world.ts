@@ -18,7 +18,7 @@ export interface Outside<Event, Ops> {
   readonly now: Micros;
   /** The node's wall clock. */
   readonly wall: Instant;
-  /** Answers a command after a time. The answer that comes first counts, a later one (of what was cancelled meanwhile) is dropped. */
+  /** Answers a command after a time. The first answer counts, a later one (of a cancelled command) is dropped. */
   reply(command: Command<Ops>, after: Micros, outcome: Outcome<unknown>): void;
   /** Something happens to the node after a time. */
   event(after: Micros, event: Event): void;
@@ -31,7 +31,7 @@ export interface NodeModel<Event, Ops> {
   cancel(command: Command<Ops>, outside: Outside<Event, Ops>): void;
   /** When something happens by itself next; null: nothing will. */
   nextAt(): Micros | null;
-  /** Lets happen what is due at `outside.now`. */
+  /** Runs what is due at `outside.now`. */
   advance(outside: Outside<Event, Ops>): void;
 }
 
@@ -42,7 +42,7 @@ interface WorldNode<State, Event extends { readonly type: string }, Ops> {
   readonly name: string;
   kernel: Kernel<State, Event, Ops>;
   readonly model: NodeModel<Event, Ops>;
-  /** Counts starts and stops of the agent: what was due for an earlier life is dropped. */
+  /** Counts starts and stops of the agent: events for an earlier life are dropped. */
   life: number;
   /** How far its wall clock is ahead of the world's time. */
   wallOffset: Micros;
@@ -128,7 +128,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     return world;
   }
 
-  /** What was asked for with `at` is code and can't be kept: there must be none. */
+  /** Callbacks of `at` are code and can't be kept: none may be pending. */
   data(): WorldData<Event, Ops> {
     const due = this.heap.entries().map(({ at, value }): DueData<Event, Ops> => {
       assert(value.kind !== 'call', 'a world with calls to come can not be kept as data');
@@ -157,7 +157,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     node.wakeScheduled = Number.POSITIVE_INFINITY;
   }
 
-  /** Replaces a node's agent by a fresh one, killing the old one if it runs. The outside stays as it is. */
+  /** Replaces a node's agent by a fresh one, killing the old one if it runs. The surroundings stay unchanged. */
   restart(name: string, kernel: Kernel<State, Event, Ops>): void {
     this.stop(name);
     const node = this.node(name);
@@ -177,7 +177,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     this.node(name).wallOffset += by;
   }
 
-  /** What a node's wall clock shows. */
+  /** A node's wall clock. */
   wallOf(name: string): Instant {
     return this.wall(this.node(name));
   }
@@ -207,12 +207,12 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     return steps;
   }
 
-  /** Over everything that was commanded so far; '' unless asked for in the options. */
+  /** The hash of all commands so far; '' unless enabled in the options. */
   get hash(): string {
     return this.digest;
   }
 
-  /** Runs what is due up to and including `end`; time is `end` afterwards. */
+  /** Runs everything due up to and including `end`; time is `end` afterwards. */
   runUntil(end: Micros): void {
     while (this.heap.firstAt <= end) this.step();
     this.now = Math.max(this.now, end);

@@ -9,7 +9,7 @@ export interface Answer extends AsyncIterable<Buffer> {
   destroy(): void;
 }
 
-/** By HTTP/1.1. */
+/** From HTTP/1.1. */
 export function answerOf(message: IncomingMessage): Answer {
   return {
     status: message.statusCode ?? 0,
@@ -22,7 +22,7 @@ export function answerOf(message: IncomingMessage): Answer {
 /** Bytes buffered for the reader before flow control stops the server. */
 const waitingBytesMax = 256 * 1024;
 
-/** By HTTP/2. What comes waits for its reader, within the limit and a window of the stream. */
+/** From HTTP/2. Received data waits for its reader, within the limit and the stream's window. */
 export class StreamedAnswer implements Answer {
   private readonly chunks: Buffer[] = [];
   private bytes = 0;
@@ -101,7 +101,7 @@ export class Unseen extends Error {}
 
 const names = new Map<number, string>(Object.entries(http2Error).map(([name, code]) => [code, name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()]));
 
-/** Why there is no answer, or no more of it. @param problem what the connection ended with */
+/** Why the answer is missing or incomplete. @param problem the connection's error */
 export function problemOf(end: StreamEnd, problem: Error | null): Error | null {
   if (end.how === 'whole') return null;
   if (end.how === 'connection') return problem ?? broken('socket hang up');
@@ -111,7 +111,7 @@ export function problemOf(end: StreamEnd, problem: Error | null): Error | null {
   return new Error(`stream error: ${names.get(end.code) ?? end.code}; received from peer`);
 }
 
-/** As Node says of connections that end too early. */
+/** Node's error for connections that end too early. */
 export function broken(message: 'socket hang up' | 'aborted'): Error {
   return Object.assign(new Error(message), { code: 'ECONNRESET' });
 }

@@ -24,7 +24,7 @@ export interface RequestRate {
 
 export interface ApiClientOptions {
   readonly config: ClientConfig;
-  /** `kubelet/v1.36.2 (linux/amd64) ...`; the server names the owner of fields by what is before the slash. */
+  /** `kubelet/v1.36.2 (linux/amd64) ...`; the server uses the part before the slash as the field manager. */
   readonly userAgent: string;
   readonly main: RequestRate;
   readonly events: RequestRate;
@@ -35,7 +35,7 @@ export interface ApiClientOptions {
   deliver(events: ApiWatchEvents): void;
   /** Called for unusable credentials. Without secrets. */
   problem(text: string): void;
-  /** Where client certificates are rotated. */
+  /** The rotated client certificate, if rotation is enabled. */
   readonly rotated?: (() => ClientPair | null) | null;
   readonly observe?: (happening: ClientHappening) => void;
   readonly trace?: TraceRequest | null;

@@ -3,7 +3,7 @@ import { goQuote } from '../../domain/values/go-text.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
 
-/** What a request is about, for messages: `get pods default/a`. */
+/** The subject of a request, for messages: `get pods default/a`. */
 export interface Asked {
   readonly operation: string;
   readonly verb: string;
@@ -38,7 +38,7 @@ const kinds: Readonly<Record<number, PortErrorKind>> = {
   504: 'deadline-exceeded',
 };
 
-/** Where the server didn't say it itself. */
+/** Used if the server sent no message. */
 const messages: Readonly<Record<number, string>> = {
   400: 'the server rejected our request for an unknown reason',
   401: 'the server has asked for the client to provide credentials',

@@ -5,17 +5,17 @@ import { ListScanner } from './list-scanner.js';
 
 /** etcd takes objects of 1.5 MiB, an apiserver requests of 3 MiB. */
 export const objectBytesMax = 16 * 1024 * 1024;
-/** Of one list, or one page of it. What it becomes in memory is about three times that. */
+/** Of one list, or one page of it. In memory it takes about three times as much. */
 export const listBytesMax = 256 * 1024 * 1024;
 /** Parsing this much takes a few milliseconds. */
 const atOnceBytes = 128 * 1024;
 /** Own work without letting others have the loop. */
 const sliceMillis = 4;
 
-/** The answer is larger than what is taken. */
+/** The answer exceeds the limit. */
 export class TooLarge extends Error {}
 
-/** The answer isn't what it should be. */
+/** The answer is malformed. */
 export class NotJson extends Error {}
 
 /** Gives others the loop when a slice of time is used up. */

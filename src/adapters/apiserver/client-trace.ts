@@ -8,9 +8,9 @@ export interface ClientRequest {
 
 export interface ClientTrace {
   readonly headers: Readonly<Record<string, string>>;
-  /** Called once, when the answer's head is there or the try has failed; must not throw. code null: no answer. */
+  /** Called once, when the answer's head has arrived or the try has failed; must not throw. code null: no answer. */
   ended(code: number | null): void;
 }
 
-/** Asked at the beginning of each try. */
+/** Called at the beginning of each try. */
 export type TraceRequest = (request: ClientRequest) => ClientTrace;

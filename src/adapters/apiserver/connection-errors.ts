@@ -1,4 +1,4 @@
-// What went wrong with a connection to the apiserver, in the words of the reference's network library: people search for them.
+// Connection errors of the apiserver client, in the words of Go's network library: users search for them.
 // Invariant: a message names hosts and certificates, never a credential.
 
 const dialReasons: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ const alerts: readonly (readonly [RegExp, string])[] = [
   [/wrong version number|packet length too long|http request/i, 'http: server gave HTTP response to HTTPS client'],
 ];
 
-/** Of one whose other end is silent, also when it is asked. */
+/** The peer is silent, even after a ping. */
 const connectionLost = 'http2: client connection lost';
 
 /** The connection was made and then broke: a request that only reads may be sent again. */
@@ -41,7 +41,7 @@ export function isBrokenConnection(error: unknown): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE' || message === 'socket hang up' || message === 'aborted' || message === connectionLost;
 }
 
-/** @param host host and port as they are written in the server's URL */
+/** @param host host and port as in the server's URL */
 export function connectionErrorText(error: unknown, host: string): string {
   const { code = '', message } = firstOf(error);
   const dial = dialReasons[code];

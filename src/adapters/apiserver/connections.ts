@@ -21,7 +21,7 @@ export interface ConnectionOptions {
 
 /** How long requests on an identity that was replaced may still take. */
 const drainMillis = 10_000;
-/** As the reference, and by the names that it reads from its environment. */
+/** The Go client's defaults, with the environment variables that it reads. */
 const silentSeconds = { name: 'HTTP2_READ_IDLE_TIMEOUT_SECONDS', value: 30 };
 const answerSeconds = { name: 'HTTP2_PING_TIMEOUT_SECONDS', value: 15 };
 
@@ -38,7 +38,7 @@ export class Connections {
     this.proxy = proxy === null ? null : new URL(proxy);
   }
 
-  /** Host and port as they are in the server's URL, for messages. */
+  /** Host and port as in the server's URL, for messages. */
   get host(): string {
     return this.server.host;
   }
@@ -56,7 +56,7 @@ export class Connections {
     return this.laneOf(identity).send(outgoing, identity);
   }
 
-  /** The server didn't accept who we are. */
+  /** The server rejected the credentials. */
   rejected(): void {
     this.options.credentials.rejected();
   }

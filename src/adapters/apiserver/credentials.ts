@@ -41,7 +41,7 @@ export interface CredentialOptions {
 
 /** The longest time between two checks of the files. */
 const lookEveryMicros = 10_000_000;
-/** A refused token or plugin credential is not asked for again sooner. */
+/** The minimum interval between renewals of a refused token or plugin credential. */
 const renewEveryMicros = 10_000_000;
 
 interface Shown {
@@ -67,7 +67,7 @@ export class Credentials {
 
   constructor(private readonly options: CredentialOptions) {}
 
-  /** Never rejects: without credentials the server says no, and that says it best. */
+  /** Never rejects: without credentials the server refuses the request, which is the best error. */
   async current(): Promise<ClientIdentity> {
     const now = this.options.now();
     const expiresAt = this.executed?.expiresAt ?? null;
@@ -112,7 +112,7 @@ export class Credentials {
 
   private async tokenOfFile(path: string): Promise<string | null> {
     const text = (await this.materialText({ kind: 'file', path }, null))?.trim() ?? null;
-    // What can't be read was reported already; what was read before stays.
+    // An unreadable file was reported already; the previous token stays.
     if (text === null) return this.token;
     const problem = text === '' ? `token file ${path} is empty` : tokenProblem(text, path);
     this.tell(`token ${path}`, problem);

@@ -23,7 +23,7 @@ import { type RequestLimit, sleep } from './request-limit.js';
 
 export interface ExchangeOptions {
   readonly connections: Connections;
-  /** null: as fast as asked. */
+  /** null: unlimited. */
   readonly limit: RequestLimit | null;
   /** The longest that a call of this client may take, watches apart. */
   readonly timeoutMicros: number;
@@ -38,7 +38,7 @@ export interface Sent extends Asked {
   readonly body: string | null;
 }
 
-/** As the reference's client. */
+/** As in the Go client. */
 const retriesMax = 10;
 const brokenRetryMillis = 1_000;
 
@@ -199,7 +199,7 @@ export class Scope {
   }
 }
 
-/** Whole seconds only, as the reference reads it. */
+/** Whole seconds only, as the Go client reads it. */
 function retryAfterOf(response: Answer): number | null {
   const value = response.header('retry-after');
   return value !== undefined && /^[0-9]{1,6}$/.test(value) ? Number(value) : null;

@@ -1,4 +1,4 @@
-// The `exec` stanza of a kubeconfig's user: the program that is asked for credentials.
+// The `exec` stanza of a kubeconfig's user: the credential plugin.
 import { resolve } from 'node:path';
 import { goQuote } from '../../domain/values/go-text.js';
 import type { PlainMap, PlainValue } from '../yaml/index.js';
@@ -9,7 +9,7 @@ export interface ExecConfig {
   /** On top of the agent's own environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly apiVersion: string;
-  /** Shown when there is no such program. */
+  /** Shown if the program is missing. */
   readonly installHint: string;
   readonly provideClusterInfo: boolean;
 }
@@ -17,7 +17,7 @@ export interface ExecConfig {
 const versions: readonly string[] = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
 const modes: readonly string[] = ['Never', 'IfAvailable', 'Always'];
 
-/** What is wrong goes to `problems`. @param field path within the file; @param user name of the user */
+/** Adds errors to `problems`. @param field path within the file; @param user name of the user */
 export function execConfigOf(exec: PlainMap, field: string, user: string, directory: string, problems: string[]): ExecConfig {
   const command = textOf(exec.command);
   const apiVersion = textOf(exec.apiVersion);

@@ -26,7 +26,7 @@ const outputBytesMax = 1024 * 1024;
 /** Longer than any sign-in that needs no person. */
 const runMillis = 60_000;
 
-/** Runs the program once. Throws an error whose message names it and what it did. */
+/** Runs the program once. Throws an error that names it and its failure. */
 export async function runExecPlugin(config: ExecConfig, cluster: ExecClusterInfo | null): Promise<ExecutedCredential> {
   const info = { kind: 'ExecCredential', apiVersion: config.apiVersion, spec: { interactive: false, ...(cluster === null ? {} : { cluster }) } };
   const output = await outputOf(config, JSON.stringify(info));

@@ -1,4 +1,4 @@
-// What the kernel says about a file, in the words of the reference's library.
+// The kernel's file errors, in the words of Go's library.
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',

@@ -1,4 +1,4 @@
-// Writes to the apiserver: create, update, patch, delete, each as one request of the client that it is asked by.
+// Writes to the apiserver: create, update, patch, delete, each as one request of the requested client.
 import { structOfAnswer } from '../../domain/values/api-schema/api-kinds.js';
 import type { ApiName, ApiObject, PatchKind } from '../../ports/model/api-object.js';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -11,7 +11,7 @@ import { collectionPath, objectPath, queryOf, resourceName } from './resource-pa
 type Requests = { readonly [Name in keyof ApiWriterOperations]: ApiWriterOperations[Name]['request'] };
 
 const json = 'application/json';
-/** Who owns fields that were set by server-side apply. */
+/** The field manager of server-side apply. */
 const fieldManager = 'kubelet';
 
 export class HttpApiWriter implements PortOf<ApiWriterOperations> {

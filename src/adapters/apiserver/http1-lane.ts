@@ -14,7 +14,7 @@ import { openTunnel } from './proxy.js';
 
 /** Requests of one identity side by side; further ones wait for a connection. */
 const connectionsMax = 32;
-/** As the reference keeps them. */
+/** The Go client's limit. */
 const idleConnectionsMax = 25;
 /** An apiserver closes idle connections after 90 s; a request must not meet one that it is just closing. */
 const idleMillis = 60_000;
@@ -101,7 +101,7 @@ function lend(agents: readonly HttpAgent[], made: Socket): void {
 /** TLS options of a connection, for both protocols. */
 export function tlsOptions(route: Route) {
   const host = hostOf(route);
-  // An IP address is no server name, but is what the certificate is checked against.
+  // An IP address is no server name, but the certificate is verified against it.
   const servername = route.serverName ?? (isIP(host) === 0 ? host : '');
   return { servername, rejectUnauthorized: !route.insecure, ...(route.secureContext === null ? {} : { secureContext: route.secureContext }) };
 }

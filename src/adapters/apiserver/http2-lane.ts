@@ -13,7 +13,7 @@ import { tlsOptions } from './http1-lane.js';
 import { asError, connectMillis, hostOf, keepAliveProbeMillis, type Outgoing, pathOf, type Route, StaleConnection } from './lane.js';
 import { openTunnel } from './proxy.js';
 
-/** Requests at once on a connection whose server hasn't said yet how many it takes. */
+/** The assumed limit of concurrent requests until the server sends its own. */
 const assumedStreams = 100;
 const handshakeMillis = 10_000;
 
@@ -39,7 +39,7 @@ export class Http2Lane {
     private readonly liveness: LivenessLimits,
   ) {}
 
-  /** As Lane.send; rejects with OnlyHttp1 when that is all that the server speaks. */
+  /** As Lane.send; rejects with OnlyHttp1 if the server supports nothing newer. */
   async send(outgoing: Outgoing, identity: ClientIdentity): Promise<Answer> {
     let connection = this.free();
     while (connection === null) {
@@ -81,7 +81,7 @@ export class Http2Lane {
       };
       const request = connection.request(headers, Buffer.from(body ?? '', 'utf8'), {
         headers: (block) => {
-          // A second block is of trailers, which say nothing.
+          // A second block has trailers, which are ignored.
           if (answer !== null) return;
           this.proven.add(connection);
           answer = new StreamedAnswer(Number(block.get(':status') ?? 0), block, request, over);

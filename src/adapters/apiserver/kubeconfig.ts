@@ -1,4 +1,4 @@
-// A kubeconfig file as what it says: which server, whom to trust, who this is. Read as the reference's client reads it.
+// The content of a kubeconfig file: the server, the trusted authorities, the user. Read as the Go client reads it.
 // Invariants: a refusal names the file and the field; no secret (key, token, password) is ever in a message.
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -19,7 +19,7 @@ export interface ClientUser {
 }
 
 export interface ClientConfig {
-  /** Where it was read; for messages. */
+  /** The path of the file; for messages. */
   readonly path: string;
   /** http or https, with the path that everything is below, without a slash at the end. */
   readonly server: string;
@@ -36,7 +36,7 @@ export interface ClientConfig {
 export class KubeconfigError extends Error {
   constructor(
     message: string,
-    /** There is no such file. */
+    /** The file is absent. */
     readonly isAbsent = false,
   ) {
     super(message);
@@ -77,7 +77,7 @@ function isMap(value: PlainValue | undefined): value is PlainMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** One file. What is wrong with its syntax is refused at once, what is wrong with its meaning all together. */
+/** One file. Syntax errors are refused at once, semantic errors all together. */
 class Reader {
   private readonly problems: string[] = [];
 
@@ -190,7 +190,7 @@ class Reader {
   }
 }
 
-/** A URL for people: without user and password. */
+/** A URL for messages: without user and password. */
 export function withoutSecrets(url: string): string {
   return url.replace(/\/\/[^/@]*@/, '//');
 }

@@ -5,7 +5,7 @@ import type { ClientIdentity } from './credentials.js';
 
 export interface Outgoing {
   readonly method: string;
-  /** With its query, below the server's own path. */
+  /** With its query, relative to the server's own path. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -27,21 +27,21 @@ export interface Route {
   readonly server: URL;
   readonly proxy: URL | null;
   readonly userAgent: string;
-  /** What the server's certificate must be for, in place of its host. */
+  /** The name in the server's certificate, if different from its host. */
   readonly serverName: string | null;
   readonly insecure: boolean;
   /** null: plain HTTP. */
   readonly secureContext: SecureContext | null;
 }
 
-/** A connection that was kept broke before it answered: most likely the server was just closing it. The cause is what it broke with. */
+/** A reused connection broke before its answer: most likely the server was just closing it. The cause is its error. */
 export class StaleConnection extends Error {
   constructor(cause: Error) {
     super(cause.message, { cause });
   }
 }
 
-/** From the first packet to the end of the handshake: 30 s to dial, 10 s to shake hands. */
+/** From the first packet to the end of the handshake: 30 s to dial, 10 s for the handshake. */
 export const connectMillis = 40_000;
 export const keepAliveProbeMillis = 30_000;
 

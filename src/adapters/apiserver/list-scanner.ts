@@ -14,7 +14,7 @@ export class ListScanner {
   private readonly items: unknown[] = [];
   /** Everything but the elements of `items`. */
   private readonly envelope: Buffer[] = [];
-  /** Of the element that has begun. */
+  /** The bytes of the current element. */
   private element: Buffer[] = [];
   private depth = 0;
   private inString = false;
@@ -26,7 +26,7 @@ export class ListScanner {
   private isBroken = false;
 
   take(chunk: Buffer): void {
-    // Where what is to be kept begins: an element, or envelope.
+    // The beginning of the part to keep: an element, or envelope.
     let from = 0;
     for (let at = 0; at < chunk.length && !this.isBroken; at++) {
       const byte = chunk[at] as number;

@@ -14,7 +14,7 @@ export function environmentProxy(server: URL, environment: Readonly<Record<strin
 
 function isExcluded(server: URL, list: string): boolean {
   const host = server.hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  // As the reference's library: never for this very host.
+  // As in Go's library: never for this host itself.
   if (host === 'localhost' || host === '::1' || /^127\./.test(host)) return true;
   const port = server.port === '' ? (server.protocol === 'https:' ? '443' : '80') : server.port;
   return list

@@ -7,7 +7,7 @@ import { localFailure } from './api-failures.js';
 import { objectBytesMax, parsedJson, textOf } from './body.js';
 import type { Sent } from './exchanges.js';
 
-/** What requests that change something answer where there is no object, such as an eviction. */
+/** Answers to writes without a resulting object, such as an eviction. */
 const statusStruct = 'Status';
 
 function isStatus(parsed: unknown): boolean {

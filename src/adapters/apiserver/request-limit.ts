@@ -36,7 +36,7 @@ export class RequestLimit {
 
   /**
    * Takes a token, waiting for it. False: it would come later than `deadlineMillis` (on `now`'s scale), and none was taken.
-   * Rejects with the signal's reason when that is aborted meanwhile; the token goes back then.
+   * Rejects with the signal's reason on an abort meanwhile, which returns the token.
    */
   async take(signal: AbortSignal, deadlineMillis: number): Promise<boolean> {
     const now = this.now();

@@ -16,7 +16,7 @@ export function resourceName({ group, plural }: ApiResource): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-/** `?a=b&c=d`, or nothing. What is null is left out. */
+/** `?a=b&c=d`, or nothing. Omits null values. */
 export function queryOf(parameters: Readonly<Record<string, string | number | null>>): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== '');
   return given.length === 0 ? '' : `?${given.map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`).join('&')}`;

@@ -1,4 +1,4 @@
-// Whether what a kubeconfig names can be used at all, found out before anything is started with it.
+// Whether the credentials in a kubeconfig are usable, checked before anything is started with it.
 
 import { createSecureContext } from 'node:tls';
 import { certificatesOf, pairProblem } from '../certificates/index.js';
@@ -7,7 +7,7 @@ import { openErrorText } from './file-text.js';
 import type { ClientConfig, Material } from './kubeconfig.js';
 import { tokenProblem } from './token-text.js';
 
-/** Why no client can be made of it; null when one can. Whether the server accepts it, the server says. */
+/** Why no client can be made of it; null if it can. The server decides later whether it accepts it. */
 export function unusableCredentials({ path, server, authority, user }: ClientConfig): string | null {
   try {
     if (server.startsWith('https:') && authority !== null) {

@@ -11,7 +11,7 @@ export class WatchedFile {
 
   constructor(readonly path: string) {}
 
-  /** The content as it is now. Throws what the kernel says; what was read last is kept. */
+  /** The current content. Throws the kernel's error; keeps the last content. */
   async read(): Promise<string> {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(this.path, { bigint: true });
     const identity = `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;

@@ -1,5 +1,5 @@
-// ASN.1 DER, as much of it as certificates and requests for them need: written from the inside out, read one element at a time.
-// Invariant: reading never goes beyond the bytes it was given; what isn't well-formed throws.
+// ASN.1 DER, as far as certificates and certificate requests need it: written from the inside out, read one element at a time.
+// Invariant: reading never exceeds the given bytes; malformed input throws.
 
 export const tags = {
   boolean: 0x01,
@@ -112,7 +112,7 @@ export function elementsOf(bytes: Buffer): Element[] {
   return elements;
 }
 
-/** What is within a constructed element of that tag. */
+/** The content of a constructed element of that tag. */
 export function within(element: Element | undefined, tag: number): Element[] {
   if (element?.tag !== tag) throw new Error(`DER: expected an element with tag ${tag}, found ${element === undefined ? 'none' : element.tag}`);
   return elementsOf(element.content);

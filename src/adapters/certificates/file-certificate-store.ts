@@ -23,14 +23,14 @@ export type StoredPair =
 /** Why a pair wasn't stored. */
 export class StoreRefusal extends Error {}
 
-/** Of a pair that is being written. */
+/** The ending of a draft. */
 const draftEnding = '.pem.new';
 const keyBlock = /-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]*-----END [A-Z ]*PRIVATE KEY-----\n?/;
 
 export class FileCertificateStore {
   private readonly directory: string;
 
-  /** @param files a second place to look in, e.g. what a kubeconfig names */
+  /** @param files a second source, e.g. the files in a kubeconfig */
   constructor(
     directory: string,
     private readonly prefix: string,
@@ -41,7 +41,7 @@ export class FileCertificateStore {
     this.recover();
   }
 
-  /** Where the link to the pair in use is. */
+  /** The path of the link to the pair in use. */
   get currentPath(): string {
     return this.path('current.pem');
   }
@@ -57,7 +57,7 @@ export class FileCertificateStore {
     return { kind: 'absent' };
   }
 
-  /** Puts a pair in use. Throws StoreRefusal when it is no pair or a file is in the link's place, and what the kernel says. */
+  /** Puts a pair in use. Throws StoreRefusal for an inconsistent pair or a file in the link's place, and the kernel's errors. */
   update({ certificate, key }: KeyPair): void {
     const problem = pairProblem(certificate, key);
     if (problem !== null) throw new StoreRefusal(problem);
@@ -121,7 +121,7 @@ function read(certificatePath: string, keyPath: string): StoredPair {
   }
 }
 
-/** Whether there is something; a link that leads nowhere is nothing. */
+/** Whether the path exists; false for a dangling link. */
 function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -15,7 +15,7 @@ type Requests = { readonly [Name in keyof CertificateOperations]: CertificateOpe
 
 export interface FileCertificatesOptions {
   readonly stores: Readonly<Partial<Record<CertificatePurpose, FileCertificateStore>>>;
-  /** Where the key of a request that is kept is written down. */
+  /** The path of a pending request's key. */
   readonly keptKeyPath: string;
   /** Called for an unusable pair in the store. */
   problem(text: string): void;
@@ -111,7 +111,7 @@ function factsOfPair({ certificate }: KeyPair): CertificateFacts {
   return factsOf(leaf);
 }
 
-/** As the reference makes it of key, subject and usages: the same for the same request after a restart. */
+/** The Go kubelet's name, from key, subject and usages: the same for the same request after a restart. */
 function digestedName(key: KeyObject, { commonName, organizations }: RequestedCertificate, usages: readonly string[]): string {
   const hash = createHash('sha512-256');
   const write = (data: string | Buffer): void => void hash.update(`${Buffer.from(data as string).toString('base64url')}|`);

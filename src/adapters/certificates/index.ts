@@ -1,4 +1,4 @@
-// The face of the certificates adapter: keys, requests, certificates, and the files that they are kept in.
+// The public exports of the certificates adapter: keys, requests, certificates, and their files.
 export { certificatesOf, factsOf, pairProblem } from './certificate-facts.js';
 export { certificateRequest, type ReadRequest, type RequestedCertificate, readCertificateRequest } from './certificate-request.js';
 export { FileCertificateStore, type KeyPair, type StoredPair, StoreRefusal } from './file-certificate-store.js';

@@ -14,7 +14,7 @@ export interface CertificateContents extends Subject, AlternativeNames {
   readonly purposes: readonly ('client' | 'server')[];
 }
 
-/** Who signs: for a certificate that signs itself, its own subject and key. */
+/** The issuer: for a self-signed certificate, its own subject and key. */
 export interface Issuer extends Subject {
   readonly privateKey: KeyObject;
 }

@@ -35,7 +35,7 @@ export function subjectOf(name: Element): Subject {
   return { commonName: valuesOf(commonNameOid)[0] ?? '', organizations: valuesOf(organizationOid) };
 }
 
-/** The extension; null: there are no names. */
+/** The extension; null without names. */
 export function alternativeNamesExtension({ dnsNames, ipAddresses }: AlternativeNames): Buffer | null {
   if (dnsNames.length === 0 && ipAddresses.length === 0) return null;
   const names = [...dnsNames.map((name) => element(dnsTag, Buffer.from(name, 'latin1'))), ...ipAddresses.map((ip) => element(ipTag, addressBytes(ip)))];

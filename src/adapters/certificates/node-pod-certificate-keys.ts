@@ -18,7 +18,7 @@ const kinds: Readonly<Record<PodCertificateKeyType, () => ReturnType<typeof gene
   ED25519: () => generate('ed25519'),
 };
 
-/** Whom the certificate is for is the signer's to say. */
+/** The signer decides the subject. */
 const nobody = { commonName: '', organizations: [], dnsNames: [], ipAddresses: [] };
 
 export class NodePodCertificateKeys implements PortOf<PodCertificateKeyOperations> {

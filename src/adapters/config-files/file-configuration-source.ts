@@ -1,5 +1,5 @@
 // Configuration files and drop-in directories of a real file system.
-// Invariant: nothing is thrown for what a file system can answer; errors are in the words that its users know (`open F: no such file or directory`).
+// Invariant: file system errors are values, not exceptions, in the words that users know (`open F: no such file or directory`).
 import { closeSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ConfigurationFile, ConfigurationSource, DropInListing } from '../../ports/outbound/configuration-source.js';

@@ -43,12 +43,12 @@ export class CompressedLog implements LogSource {
 
   async close(): Promise<void> {
     await this.blocks.return?.();
-    // Where nothing was read yet, the file is still open.
+    // Without any read the file is still open.
     this.file.destroy();
   }
 }
 
-/** The first bytes of the content; fewer where it has fewer or is damaged. null: there is no such file. */
+/** The first bytes of the content; fewer if it is shorter or damaged. null if the file is absent. */
 export async function compressedHead(path: string, length: number): Promise<Buffer | null> {
   const handle = await open(path, openFlags).catch(() => null);
   if (handle === null) return null;

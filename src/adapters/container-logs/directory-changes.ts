@@ -16,7 +16,7 @@ export class DirectoryWatches {
   private readonly readers = new Map<string, Set<DirectoryChanges>>();
   private readonly wakes = new TurnsInOrder(wakesMax);
 
-  /** @param open null: there is no watch, readers look by themselves */
+  /** @param open null: without a watch, readers poll */
   constructor(private readonly open: ((listener: FileWatchListener) => FileWatch) | null) {}
 
   /** To be closed. */
@@ -101,7 +101,7 @@ export class DirectoryChanges {
       let stopWaiting = () => {};
       await new Promise<void>((resolve) => {
         const wake = () => resolve();
-        // Those that began to wait together would all be woken in one turn.
+        // Readers that began to wait together would all be woken in one turn.
         const timer = setTimeout(() => this.watches.wakeSoon(this), millis);
         signal.addEventListener('abort', wake);
         this.wake = wake;

@@ -32,7 +32,7 @@ const waitMillisDefault = 1_000;
 const linesAtOnce = 128;
 /** Pieces, of all readers, in one turn of the event loop. */
 const piecesInTurn = 8;
-/** For the runtime to write the last lines to a file that was moved aside. */
+/** The time for the runtime to write its last lines to the rotated file. */
 const settleMillis = 100;
 /** How long the old file is still checked after that. */
 const lateMillis = 10_000;
@@ -103,7 +103,7 @@ export class FileLogReader {
     await following.close();
   }
 
-  /** Of those whose consumers are busy; the others look by themselves. */
+  /** For readers with busy consumers; the others check by themselves. */
   private tick(): void {
     for (const following of this.followings) if (following.isAway) following.observe().catch(() => {});
   }
@@ -126,7 +126,7 @@ class LogReading {
     const { lines, following, signal } = this;
     if (lines.bytesLeft <= 0 || (following === null && !wantsWholeLine(lines))) return;
     for (;;) {
-      // Asked before what is there is read: what a container wrote before it ended is in the file then.
+      // Checked before the content is read: lines from before the container's end are in the file then.
       const look = (await following?.look()) ?? null;
       if (yield* this.rest()) return;
       if (signal.aborted) return;
@@ -161,7 +161,7 @@ class LogReading {
     return yield* this.restOf(this.source);
   }
 
-  /** Gives what is in the file from here to its end. True: nothing more is wanted. */
+  /** Yields the file's content from here to its end. True: the consumer wants no more. */
   private async *restOf(source: LogSource): AsyncGenerator<LogChunk, boolean, undefined> {
     for (;;) {
       const lines = await this.linesOf(source);
@@ -235,7 +235,7 @@ class LogReading {
     }
   }
 
-  /** At the end of what is there. Throws where all of it is something else than a log. */
+  /** At the end of the content. Throws if none of it is a log. */
   private check(): void {
     const message = unsupportedLog(this.lines);
     if (message !== null) throw new PortError({ kind: 'data-loss', message, operation: 'containerLogs.read', subject: '' });
@@ -260,7 +260,7 @@ async function begin(file: LogFile, options: LogReadOptions): Promise<WholeLineR
   }
 }
 
-/** Puts what is to be given into `chunks`. True: nothing more is wanted. */
+/** Adds lines to `chunks`. True: the consumer wants no more. */
 function takeLines(lines: readonly Buffer[], reading: WholeLineReading, chunks: LogChunk[]): boolean {
   for (const line of lines) {
     if (!wantsWholeLine(reading)) return true;
@@ -271,7 +271,7 @@ function takeLines(lines: readonly Buffer[], reading: WholeLineReading, chunks: 
   return !wantsWholeLine(reading);
 }
 
-/** What is left without an end: of a file that nothing comes after, all of it; else the line of the file, which ends with the file. */
+/** The incomplete rest: of the last file, all of it; otherwise the file's last line, which ends with the file. */
 function lastOf(source: LogSource, reading: WholeLineReading, isEnd: boolean): LogChunk[] {
   const chunks: LogChunk[] = [];
   const rest = source.takeRest();

@@ -34,11 +34,11 @@ const listingsMax = 10;
 /** A log as its client identifies it. */
 export interface ContainerLogFile {
   readonly path: string;
-  /** Whether the container may write more. Asked before each wait when following; many may follow one container, so the answer should be shared. Rejects: the reading ends so. */
+  /** Whether the container may write more. Called before each wait when following; many may follow one container, so the answer should be shared. A rejection ends the reading. */
   mayGrow(): Promise<boolean>;
 }
 
-/** What there is to do once the file has been read to its end. `other`: there is a next file. */
+/** The next action after the end of the file. `other`: there is a next file. */
 export interface Look {
   readonly next: 'over' | 'wait' | 'other';
   /** The log was just moved aside: the writer may not have noticed yet. */
@@ -51,7 +51,7 @@ export interface NextLog {
 }
 
 export class Following {
-  /** The consumer has what was read, and has not asked for more. */
+  /** The consumer has the lines, and has not requested more. */
   isAway = false;
   private last: Promise<void> = Promise.resolve();
   private headless: HeadlessLog | null = null;
@@ -105,7 +105,7 @@ export class Following {
     return { next: mayGrow ? 'wait' : 'over', isFresh: false };
   }
 
-  /** Opens the file that comes after the one that is read. null: it has gone, look again. */
+  /** Opens the file after the current one. null: it is gone, check again. */
   async advance(): Promise<NextLog | null> {
     return this.alone(() => this.advanceNow());
   }
@@ -131,17 +131,17 @@ export class Following {
     return { source, missing: next.missing };
   }
 
-  /** What is missing at the end. */
+  /** The gap at the end. */
   get missing(): MissingLog {
     return this.succession.missing;
   }
 
-  /** Takes in what lies beside the log. */
+  /** Updates the list of files beside the log. */
   observe(): Promise<void> {
     return this.alone(() => this.observeNow());
   }
 
-  /** One after the other: what was seen before a step is not to be taken for what is there after it. */
+  /** Serializes steps, so that none uses an outdated listing. */
   private alone<T>(step: () => Promise<T>): Promise<T> {
     const done = this.last.then(step);
     this.last = done.then(nothing, nothing);
@@ -193,7 +193,7 @@ export class Following {
     return withHead(this.succession, current.identity, headText(await this.source.readAt(0, headBytes)));
   }
 
-  /** Of the newest file, before it is compressed or removed. */
+  /** Reads the beginning of the newest file, before it is compressed or removed. */
   private async fillHead(): Promise<void> {
     const newest = this.succession.pending.at(-1) ?? null;
     if (this.headless !== null && this.headless.identity !== newest?.identity) await this.closeHeadless();

@@ -9,7 +9,7 @@ const nul = 0x00;
 const emptyBuffer: Buffer = Buffer.alloc(0);
 
 export class LineSplitter {
-  /** The beginning of a line whose end is not there yet. */
+  /** The beginning of an incomplete line. */
   private rest: Buffer = emptyBuffer;
   private tooLong = false;
 

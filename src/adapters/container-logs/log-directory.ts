@@ -37,7 +37,7 @@ async function namesOf(directory: string, logName: string): Promise<readonly str
   return names.filter((name) => isOfLog(name, logName)).sort();
 }
 
-/** Its size is that of its content. null: it is gone, or no regular file. */
+/** Its size is that of its content. null if it is gone, or no regular file. */
 export async function entryOf(directory: string, name: string): Promise<LogEntry | null> {
   const path = join(directory, name);
   const stats = await lstat(path).catch(() => null);
@@ -60,20 +60,20 @@ async function contentBytes(path: string, size: number): Promise<number> {
   }
 }
 
-/** How a compressed file begins; null: it is gone. */
+/** The beginning of a compressed file; null if it is gone. */
 export async function compressedHeadOf(directory: string, name: string): Promise<string | null> {
   const beginning = await compressedHead(join(directory, name), headBytes);
   return beginning === null ? null : headText(beginning);
 }
 
-/** The newest file, while nothing is in it that sets it apart. It is held open: it may be compressed under another name once there is. */
+/** The newest file, while it has no distinctive beginning. It is kept open: it may be compressed under another name later. */
 export class HeadlessLog {
   private constructor(
     readonly identity: string,
     private readonly handle: FileHandle,
   ) {}
 
-  /** null: it is gone, or another one. */
+  /** null: it is gone, or another file. */
   static async open(directory: string, { name, identity }: LogEntry): Promise<HeadlessLog | null> {
     const handle = await open(join(directory, name), openFlags).catch(() => null);
     if (handle === null) return null;

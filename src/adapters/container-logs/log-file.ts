@@ -11,7 +11,7 @@ import type { LogLines, LogSource } from './log-source.js';
 const blockBytes = 64 * 1024;
 /** Least that is read at once: that much comes out of memory that Node has ready. */
 const smallBlockBytes = 2 * 1024;
-/** Of what was read, read again. Records begin with their time, so it is rarely the same in another file. */
+/** How many bytes of the previous read are read again. Records begin with their time, so they rarely equal those of another file. */
 const overlapBytes = 64;
 
 export class LogFile implements LogSource {
@@ -25,13 +25,13 @@ export class LogFile implements LogSource {
 
   private constructor(
     private readonly handle: FileHandle,
-    /** Where it was found, without symbolic links. */
+    /** The resolved path, without symbolic links. */
     readonly path: string,
     readonly identity: string,
     private sizeSeen: number,
   ) {}
 
-  /** @param path shown in errors as it is given */
+  /** @param path used in errors */
   static async open(path: string): Promise<LogFile> {
     const real = await realpath(path).catch((error: unknown) => {
       throw failure(error, `failed to try resolving symlinks in path ${goQuote(path)}: lstat ${path}`, path);
@@ -68,7 +68,7 @@ export class LogFile implements LogSource {
     this.sizeSeen = size;
   }
 
-  /** The file was written again: it is read from its beginning. @returns bytes that were seen to be there before and were not read */
+  /** The file was rewritten: reads from its beginning. @returns bytes known to exist before that were not read */
   async begin(): Promise<number> {
     const { missedBytes } = this;
     this.missedBytes = 0;
@@ -92,7 +92,7 @@ export class LogFile implements LogSource {
     this.hasEnded = false;
     if (hasEnded) return 'end';
     const again = this.overlap.length;
-    // A fresh one each time: the parts of a long line are kept as views of it. One byte more than there should be shows the end.
+    // A new buffer each time: the parts of a long line are kept as views of it. One more byte than expected detects the end.
     const block = Buffer.allocUnsafe(again + Math.min(blockBytes, Math.max(smallBlockBytes, this.sizeSeen - this.position + 1)));
     const { bytesRead } = await this.handle.read(block, 0, block.length, this.position - again);
     if (bytesRead < again || !block.subarray(0, again).equals(this.overlap)) return 'rewritten';

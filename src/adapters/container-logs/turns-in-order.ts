@@ -3,7 +3,7 @@
 
 export class TurnsInOrder {
   private readonly waiting: (() => void)[] = [];
-  /** Of this turn. */
+  /** In this turn. */
   private gone = 0;
   private isArmed = false;
 
@@ -19,7 +19,7 @@ export class TurnsInOrder {
     return new Promise((resolve) => this.call(resolve));
   }
 
-  /** In one of the turns to come. */
+  /** In a later turn. */
   call(goOn: () => void): void {
     this.waiting.push(goOn);
     this.arm();
@@ -32,7 +32,7 @@ export class TurnsInOrder {
       this.isArmed = false;
       const now = this.waiting.splice(0, this.mostInTurn);
       this.gone = now.length;
-      // Else the next one to come would find this turn's places taken for ever.
+      // Otherwise the next caller would find this turn's places taken forever.
       if (now.length > 0) this.arm();
       for (const goOn of now) goOn();
     });

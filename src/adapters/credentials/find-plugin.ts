@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What is wrong with the directory, or with the plugin of that name in it; null: nothing. @param name null for the directory alone */
+/** The error of the directory, or of the plugin of that name in it; null: none. @param name null for the directory alone */
 export function findPlugin(directory: string, name: string | null): string | null {
   if (name === null) return isThere(directory, 'directory') ? null : `plugin binary directory ${directory} did not exist`;
   const path = join(directory, name);

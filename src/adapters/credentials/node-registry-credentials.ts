@@ -20,7 +20,7 @@ export interface RegistryCredentialPlaces {
   readonly workingDirectory: string;
   /** null: the agent's user has none. */
   readonly homeDirectory: string | null;
-  /** null: there are no plugins. */
+  /** null: no plugins. */
   readonly pluginDirectory: string | null;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -96,7 +96,7 @@ class PluginProcess {
 
   run(): Promise<{ readonly stdout: string }> {
     return new Promise((resolve, reject) => {
-      // A process group of its own, so that what the plugin starts ends with it.
+      // A process group of its own, so that the plugin's child processes end with it.
       const child = spawn(this.path, [...this.plugin.args], { env: this.env, stdio: 'pipe', detached: true });
       const kill = () => {
         if (child.pid !== undefined) killGroup(child.pid);
@@ -109,7 +109,7 @@ class PluginProcess {
       this.call.signal.addEventListener('abort', kill);
       child.once('error', (error: NodeJS.ErrnoException) => settle(this.failure(startKinds[error.code ?? ''] ?? 'unknown', `cannot be run: ${error.code ?? 'unknown error'}`)));
       child.once('close', (code, signal) => {
-        // What it started in the background and left behind.
+        // Background processes that it left.
         kill();
         settle(this.outcome(code, signal));
       });
@@ -153,6 +153,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // It has ended already.
   }
 }

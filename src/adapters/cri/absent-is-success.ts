@@ -1,4 +1,4 @@
-// Stopping or removing what is not there has succeeded.
+// Stopping or removing an absent object succeeds.
 import { PortError } from '../../ports/port-error.js';
 
 /** Waits for the answer; `not-found` counts as done, every other failure stays one. */

@@ -33,11 +33,11 @@ export interface StreamListener<Response> {
 export interface CallTarget {
   /** `port.operation`, for errors. */
   readonly operation: string;
-  /** What the call is about, for errors. */
+  /** The subject of the call, for errors. */
   readonly subject: string;
   /** The deadline that the client sets by itself; null: none. */
   readonly deadlineMicros: Micros | null;
-  /** Whether an error's message carries its code (but UNKNOWN), because people match on that text. */
+  /** Whether an error's message has its code (except UNKNOWN), because users match on that text. */
   readonly messageWithCode?: boolean;
 }
 
@@ -163,11 +163,11 @@ export class CriConnection {
       deadlineMillis: timeout === null ? null : Math.ceil(timeout / 1_000),
       begin(cancelCall: () => void) {
         cancel = cancelCall;
-        // One call of a port may ask the runtime about each of a pod's containers at the same time.
+        // One call of a port may inspect each of a pod's containers at the same time.
         if (call.signal instanceof EventTarget) setMaxListeners(0, call.signal);
         call.signal.addEventListener('abort', abort);
       },
-      /** Whether there is an answer; else it was rejected. */
+      /** Whether there is an answer; otherwise the call was rejected. */
       settled: (failure: GrpcFailure | null): boolean => {
         call.signal.removeEventListener('abort', abort);
         const durationMicros = Math.floor((performance.now() - startedMs) * 1_000);
@@ -180,7 +180,7 @@ export class CriConnection {
     };
   }
 
-  /** Ends the connection; calls under way fail with `unavailable` or `cancelled`. */
+  /** Ends the connection; calls in progress fail with `unavailable` or `cancelled`. */
   close(): void {
     this.channel.close();
   }
@@ -204,7 +204,7 @@ function withCode(error: GrpcFailure, operation: string, subject: string): PortE
   return new PortError({ kind, message: goErrorText(error), operation, subject, cause: error });
 }
 
-/** What an answer that breaks the protocol becomes. */
+/** The error for an answer that violates the protocol. */
 export function brokenAnswer(message: string, operation: string, subject: string): PortError {
   return new PortError({ kind: 'internal', message, operation, subject });
 }

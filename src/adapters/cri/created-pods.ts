@@ -2,8 +2,8 @@
 // Exits and removals need no record, since an inspection by id shows them; no other client creates anything in the kubelet's pods.
 
 /**
- * For how long a listing may be trusted at most, in milliseconds; older notes are dropped. It also bounds how late a creation is seen
- * that an earlier life of the agent asked for, of which this one knows nothing.
+ * The maximum age of a listing that may be used, in milliseconds; older records are dropped. It also bounds the delay of a creation
+ * that an earlier life of the agent requested.
  */
 export const listingMaxAgeMs = 1_000;
 
@@ -14,7 +14,7 @@ export class CreatedPods {
 
   constructor(readonly clock: () => number = () => performance.now()) {}
 
-  /** Performs a creation in a pod. It may take effect at any time until it has been answered, so both ends are noted. */
+  /** Performs a creation in a pod. It may take effect at any time until its answer, so both ends are recorded. */
   async during<T>(uid: string, create: () => Promise<T>): Promise<T> {
     this.note(uid);
     try {
@@ -24,7 +24,7 @@ export class CreatedPods {
     }
   }
 
-  /** Whether a listing that was asked for at that time has all that there is of a pod. */
+  /** Whether a listing requested at that time contains everything of a pod. */
   isCompleteFor(uid: string, listedAtMs: number): boolean {
     return this.clock() - listedAtMs < listingMaxAgeMs && (this.latest.get(uid) ?? Number.NEGATIVE_INFINITY) < listedAtMs;
   }

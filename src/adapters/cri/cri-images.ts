@@ -32,7 +32,7 @@ interface FilesystemUse {
 export class CriImages implements PortOf<ImageOperations> {
   private readonly streams: ListStreams;
 
-  /** With `streamLists` the list is asked for in parts, where the runtime offers that. */
+  /** With `streamLists` lists are streamed in parts if the runtime supports it. */
   constructor(
     private readonly connection: CriConnection,
     { streamLists = false }: { readonly streamLists?: boolean } = {},

@@ -1,5 +1,5 @@
-// The runtime's event stream (GetContainerEvents) as notices per pod. containerd before 2.0 does not offer it.
-// Invariant: every connection begins with `lost`, because what happened before it is unknown; `unsupported` is said once and is the end.
+// The runtime's event stream (GetContainerEvents) as notifications per pod. containerd before 2.0 does not support it.
+// Invariant: every connection begins with `lost`, because earlier changes are unknown; `unsupported` is sent once and last.
 import { containerLabels } from '../../domain/values/container-labels.js';
 import type { RuntimeEvent, RuntimeEventSource } from '../../ports/outbound/runtime-events.js';
 import { type GrpcFailure, type GrpcStream, grpcStatus } from '../grpc/index.js';
@@ -41,7 +41,7 @@ export class CriRuntimeEvents implements RuntimeEventSource {
       const podUid = podUidOf(event);
       deliver(podUid === null ? { kind: 'lost' } : { kind: 'changed', podUid, at: instantOfNanos(event.createdAt) });
     };
-    // The server's headers say that it listens from here on; without them, the first notice does.
+    // The server's headers confirm the subscription; without them, the first event does.
     const listening = () => {
       if (!this.stopped) begin();
     };
@@ -61,7 +61,7 @@ export class CriRuntimeEvents implements RuntimeEventSource {
   }
 }
 
-/** A notice that names no pod is no use but to say that something changed. */
+/** An event without a pod shows only that something changed. */
 function podUidOf({ podSandboxStatus, containersStatuses }: ContainerEventResponse): string | null {
   const uid = podSandboxStatus?.metadata?.uid ?? containersStatuses[0]?.labels[containerLabels.podUid];
   return uid === undefined || uid === '' ? null : uid;

@@ -32,10 +32,10 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
   private readonly listing = new PodListing();
   private listingsAsked = 0;
   private newestListing = 0;
-  /** When the listing that is kept was asked for, by the monotonic clock. */
+  /** The request time of the cached listing, by the monotonic clock. */
   private listedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `now` is the wall clock; with `streamLists` lists are asked for in parts, where the runtime offers that. */
+  /** `now` is the wall clock; with `streamLists` lists are streamed in parts if the runtime supports it. */
   constructor(
     private readonly connection: CriConnection,
     private readonly now: () => Micros,
@@ -44,7 +44,7 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
     this.streams = new ListStreams(connection, streamLists);
   }
 
-  /** Fails with `internal` when the runtime leaves a field out, with `failed-precondition` when it speaks another version. */
+  /** Fails with `internal` if the runtime omits a field, with `failed-precondition` for another version. */
   async version(_request: null, call: Call): Promise<RuntimeVersion> {
     const operation = 'runtime.version';
     const target = { operation, subject: '', deadlineMicros: this.connection.requestTimeoutMicros };
@@ -72,7 +72,7 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
       recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
       userNamespaces: features?.userNamespaces ?? false,
     }));
-    // Runtimes of before that field say nothing of it.
+    // Older runtimes lack this field.
     const supplementalGroupsPolicy = answer.features === undefined ? null : answer.features.supplementalGroupsPolicy;
     return { runtimeReady: condition('RuntimeReady'), networkReady: condition('NetworkReady'), handlers, supplementalGroupsPolicy };
   }
@@ -93,7 +93,7 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
     const number = ++this.listingsAsked;
     const askedMs = this.connection.created.clock();
     const [sandboxes, containers] = await this.lists('runtime.listPods', null, call);
-    // A list that was overtaken by a later one must not become what the next is compared with.
+    // A list that was overtaken by a later one must not become the base of the next comparison.
     const listing = number > this.newestListing ? this.listing : new PodListing();
     this.decode(listing, sandboxes, containers, 'runtime.listPods');
     if (listing === this.listing) {

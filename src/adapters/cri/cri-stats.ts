@@ -1,4 +1,4 @@
-// What the runtime measures itself: containers' use of CPU and memory, their writable layers, and the file system of images.
+// The runtime's own measurements: containers' use of CPU and memory, their writable layers, and the file system of images.
 import type { Instant } from '../../ports/instant.js';
 import type { Call } from '../../ports/operation.js';
 import type { CriConnection } from './connection.js';
@@ -25,7 +25,7 @@ export interface CriContainerReading {
 
 export interface CriFilesystemReading {
   readonly time: Instant;
-  /** null: it didn't say. */
+  /** null: not reported. */
   readonly mountpoint: string | null;
   readonly usedBytes?: number;
   readonly inodesUsed?: number;
@@ -37,7 +37,7 @@ export class CriStats {
     private readonly imageConnection: CriConnection,
   ) {}
 
-  /** Of all containers. A runtime of before that call is asked in vain: `unimplemented`. */
+  /** Of all containers. `unimplemented` on an older runtime. */
   async containers(call: Call): Promise<readonly CriContainerReading[]> {
     const { stats } = await this.connection.unary(RuntimeServiceService.listContainerStats, { filter: undefined }, call, this.target('stats.containers'));
     return stats.flatMap((one) => (one.attributes === undefined ? [] : [reading(one.attributes.id, one)]));

@@ -1,4 +1,4 @@
-// From the failure of a call to PortError, with the texts that users of the kubelet know.
+// Converts the failure of a call to PortError, with the Go kubelet's texts.
 import { PortError } from '../../ports/port-error.js';
 import { type GrpcFailure, grpcCodeName, portErrorKindOf, statusMessage } from '../grpc/index.js';
 

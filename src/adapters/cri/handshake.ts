@@ -12,7 +12,7 @@ import type { CriRuntimeState } from './cri-runtime-state.js';
 import { CgroupDriver, RuntimeServiceService } from './gen/cri-runtime-v1.js';
 import { goErrorText } from './grpc-errors.js';
 
-/** Asks both services once. A failure ends the start; its message names the endpoint. */
+/** Calls both services once. A failure ends the start; its message names the endpoint. */
 export async function validateServices(
   runtime: { readonly connection: CriConnection; readonly state: Pick<CriRuntimeState, 'version'> },
   image: { readonly connection: CriConnection; readonly images: Pick<CriImages, 'fsInfo'> },
@@ -40,8 +40,8 @@ const cgroupDriverTries = 3;
 const cgroupDriverPauseMicros: Micros = 2_000_000;
 
 /**
- * The cgroup driver that the runtime uses, which overrides the configured one; null when it doesn't say (older runtimes answer
- * `unimplemented`). `pause` waits that many microseconds. Rejects with the last error when it fails otherwise each time.
+ * The runtime's cgroup driver, which overrides the configured one; null if not reported (older runtimes answer
+ * `unimplemented`). `pause` waits that many microseconds. Rejects with the last error if every try fails otherwise.
  */
 export async function runtimeCgroupDriver(connection: CriConnection, signal: CancelSignal, pause: (micros: Micros) => Promise<void>): Promise<'systemd' | 'cgroupfs' | null> {
   const target = { operation: 'runtime.config', subject: '', deadlineMicros: connection.requestTimeoutMicros };

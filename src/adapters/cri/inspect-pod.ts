@@ -26,7 +26,7 @@ import { containerStateFromCri, instantOfNanos } from './values-from-cri.js';
 
 const operation = 'runtime.inspectPod';
 
-/** null when all of it is gone meanwhile. */
+/** null if all of it is gone meanwhile. */
 export async function inspectListedPod(connection: CriConnection, listed: ListedPod, observedAt: Micros, call: Call): Promise<PodRuntimeStatus | null> {
   const [sandboxAnswers, containerAnswers] = await Promise.all([
     Promise.all(listed.sandboxes.map(({ id }) => present(sandboxStatus(connection, id, call)))),
@@ -99,7 +99,7 @@ function sandboxStatusFromCri(status: PodSandboxStatus, attempt: number): Sandbo
   };
 }
 
-/** An empty primary is left out (host network); one address that is none makes all of them worthless. */
+/** An empty primary address is omitted (host network); one malformed address makes all of them invalid. */
 function addressesOf(network: PodSandboxNetworkStatus | undefined): readonly string[] {
   if (network === undefined) return [];
   const addresses = [...(network.ip === '' ? [] : [network.ip]), ...network.additionalIps.map(({ ip }) => ip)];

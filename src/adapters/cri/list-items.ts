@@ -1,9 +1,9 @@
-// Walks the items of a list answer without decoding them. The relist asks once a second; of hundreds of containers all but a few are as
-// they were, and of those only the id and the state are read. (The answer's bytes differ each time all the same: runtimes send items
+// Walks the items of a list answer without decoding them. Relists run once a second; of hundreds of containers nearly all are
+// unchanged, and of those only the id and the state are read. (The answer's bytes differ each time anyway: runtimes send items
 // and labels in random order.)
-// Invariant: reads only what protobuf says is there; broken bytes end in an error, never in a wrong id.
+// Invariant: reads only what protobuf defines; malformed bytes end in an error, never in a wrong id.
 
-/** Where the short form of a sandbox or container keeps what is compared: field numbers of `runtime.v1`. */
+/** The field numbers of the compared fields in the short form of a sandbox or container (`runtime.v1`). */
 export interface ItemLayout {
   readonly stateField: number;
 }

@@ -1,6 +1,6 @@
-// Lists that come in parts, from runtimes that offer it: a node whose list would pass the largest message gets it all the same.
-// The parts of a list hold their items in the same field as the list itself, so their bytes, one after the other, are its bytes.
-// Invariants: a list is whole or it is an error; a runtime that doesn't offer streams is asked once, and then for whole lists for good.
+// Streamed lists, from runtimes that support them: for a node whose list exceeds the maximum message size.
+// The parts of a list hold their items in the same field as the list itself, so their joined bytes are its bytes.
+// Invariants: a list is complete or an error; a runtime without streams is asked once, and then always for whole lists.
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
 import type { CallTarget, CriConnection, UnaryMethod } from './connection.js';
@@ -14,7 +14,7 @@ export interface ListMethods<Request> {
 export class ListStreams {
   private offered: boolean;
 
-  /** @param enabled whether streams are asked for at all (the gate CRIListStreaming) */
+  /** @param enabled whether streams are used at all (the gate CRIListStreaming) */
   constructor(
     private readonly connection: CriConnection,
     enabled: boolean,

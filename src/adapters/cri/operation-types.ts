@@ -13,7 +13,7 @@ const names: Readonly<Record<string, string>> = {
   UpdateContainerResources: 'update_container',
 };
 
-/** Of a gRPC path, `/runtime.v1.RuntimeService/StartContainer`: `start_container`. Words are split at capitals unless the kubelet has it otherwise. */
+/** From a gRPC path, `/runtime.v1.RuntimeService/StartContainer`: `start_container`. Words are split at capitals, except for the kubelet's special cases. */
 export function operationTypeOf(path: string): string {
   const method = path.slice(path.lastIndexOf('/') + 1);
   return names[method] ?? method.replace(/(?<=[a-z])[A-Z]/g, '_$&').toLowerCase();

@@ -1,5 +1,5 @@
-// The one way in which a port is wrapped: every operation of it goes through one function.
-// Invariant: the wrapped port has the operations of the original, no more and no fewer, and `this` of the original is kept.
+// Wraps a port: every operation of it goes through one function.
+// Invariant: the wrapped port has exactly the operations of the original, with `this` of the original.
 import type { Call } from '../../ports/operation.js';
 import { operationNames } from '../../ports/outbound/operation-names.js';
 import type { OutboundOperations, OutboundPorts } from '../../ports/outbound/outbound-ports.js';

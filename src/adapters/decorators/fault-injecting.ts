@@ -47,7 +47,7 @@ function outOfTime(operation: string): PortError {
 /** How much before its time a timer of Node may fire. */
 const timerMicros: Micros = 2_000;
 
-/** Waits that long, or for ever (null); rejects when the call is aborted, which a caller does also when its time (`left`) is up. */
+/** Waits that long, or forever (null); rejects when the call is aborted, or when its time (`left`) is up. */
 function pause(micros: Micros | null, left: Micros | null, operation: string, { signal }: Call): Promise<void> {
   const startedMs = performance.now();
   return new Promise((resolve, reject) => {

@@ -12,10 +12,10 @@ export interface OperationObservation {
   readonly error: PortErrorKind | null;
 }
 
-/** Where observations go; must not throw. */
+/** Receives observations; must not throw. */
 export type OperationSink = (observation: OperationObservation) => void;
 
-/** `clock` gives a time that never goes back; its zero does not matter. */
+/** `clock` is monotonic; its zero does not matter. */
 export function instrumented<Name extends PortName>(name: Name, port: OutboundPorts[Name], sink: OperationSink, clock: () => Micros = monotonic): OutboundPorts[Name] {
   return wrapped(name, port, async (operation, _request, call, next) => {
     const start = clock();

@@ -13,7 +13,7 @@ import { decodedMessage, failureOfHttp, failureOfReset, GrpcFailure, grpcStatus 
 export interface GrpcChannelOptions {
   /** Opens the connection. */
   readonly dial: () => Duplex;
-  /** What a failed connection is called, such as `dial unix /run/a.sock: connect: no such file or directory`. */
+  /** The error text of a failed connection, such as `dial unix /run/a.sock: connect: no such file or directory`. */
   readonly dialProblem: (error: Error) => string;
   /** Called when the peer proves to speak HTTP/2. */
   readonly spoke?: () => void;
@@ -21,7 +21,7 @@ export interface GrpcChannelOptions {
   readonly authority: string;
   readonly userAgent: string;
   readonly messageBytesMax: number;
-  /** Asked at the beginning of each call. */
+  /** Called at the beginning of each call. */
   readonly trace?: (path: string) => CallTrace;
 }
 
@@ -30,7 +30,7 @@ export interface GrpcStream {
 }
 
 interface StreamEvents {
-  /** The server's headers are there: it has taken the call. */
+  /** The server's headers have arrived: it has accepted the call. */
   readonly begun?: () => void;
   readonly message: (message: Buffer) => void;
   /** Called once, last. null: status OK. */
@@ -92,7 +92,7 @@ export class GrpcChannel {
     );
   }
 
-  /** Ends the connection; calls under way fail. */
+  /** Ends the connection; calls in progress fail. */
   close(): void {
     this.isClosed = true;
     this.connection?.destroy();
@@ -149,7 +149,7 @@ class CallRun implements GrpcStream {
       data: (bytes) => this.take(bytes),
       ended: (end) => this.end(this.outcome(end)),
     });
-    // Timers of Node hold 31 bits; a call that may take longer than 24 days has no limit to speak of.
+    // Node's timers hold 31 bits; a call of more than 24 days counts as unlimited.
     if (deadlineMillis === null || deadlineMillis > longestTimerMillis) return;
     this.timer = setTimeout(() => this.cut(new GrpcFailure(grpcStatus.DEADLINE_EXCEEDED, 'context deadline exceeded')), Math.max(0, deadlineMillis));
   }
@@ -161,7 +161,7 @@ class CallRun implements GrpcStream {
   private tookHeaders(block: ReadonlyMap<string, string>): void {
     const isFirst = this.http === null;
     this.http ??= block;
-    // Headers with a status are all there is.
+    // Headers with a status are the whole answer.
     if (!isFirst || block.has('grpc-status')) this.status = block;
     else this.events.begun?.();
   }

@@ -21,7 +21,7 @@ export class FrameReader {
 
   constructor(private readonly messageBytesMax: number) {}
 
-  /** Whether a message has begun that isn't whole. */
+  /** Whether a message is incomplete. */
   get isWithin(): boolean {
     return this.bytes > 0 || this.length !== null;
   }

@@ -32,7 +32,7 @@ export class GrpcFailure extends Error {
 
 const names = Object.entries(grpcStatus).map(([name]) => name);
 
-/** As Go's packages write it: `DEADLINE_EXCEEDED` is `DeadlineExceeded`. */
+/** In the form of Go's packages: `DEADLINE_EXCEEDED` is `DeadlineExceeded`. */
 export function grpcCodeName(code: number): string {
   if (code === grpcStatus.CANCELLED) return 'Canceled';
   if (code === grpcStatus.OK) return 'OK';
@@ -50,7 +50,7 @@ export function decodedMessage(text: string): string {
   }
 }
 
-/** Of an answer that carries no status of gRPC (http-grpc-status-mapping.md). */
+/** For an answer without a gRPC status (http-grpc-status-mapping.md). */
 export function failureOfHttp(httpStatus: number, contentType: string): GrpcFailure {
   const code = codesOfHttp[httpStatus] ?? grpcStatus.UNKNOWN;
   const what = httpStatus === 200 ? 'the answer has no status' : `unexpected HTTP status code received from server: ${httpStatus}`;
@@ -69,7 +69,7 @@ const codesOfHttp: Readonly<Record<number, number>> = {
   504: grpcStatus.UNAVAILABLE,
 };
 
-/** Of a stream that the server has reset (PROTOCOL-HTTP2.md, "Errors"). */
+/** For a stream that the server has reset (PROTOCOL-HTTP2.md, "Errors"). */
 export function failureOfReset(http2Code: number): GrpcFailure {
   return new GrpcFailure(codesOfReset[http2Code] ?? grpcStatus.INTERNAL, `stream terminated by RST_STREAM with error code: ${resetNames[http2Code] ?? http2Code}`);
 }

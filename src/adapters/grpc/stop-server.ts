@@ -5,7 +5,7 @@ export interface StoppableServer {
   forceShutdown(): void;
 }
 
-/** Answers what is under way, for as long as that, and ends. */
+/** Answers calls in progress for at most that long, and ends. */
 export function stopServer(server: StoppableServer, patienceMillis: number): Promise<void> {
   return new Promise((resolve) => {
     const late = setTimeout(() => {

@@ -33,7 +33,7 @@ export class BackendConnection {
     const host = target.hostname.replace(/^\[|\]$/g, '');
     const secure = target.protocol === 'https:';
     const port = Number(target.port || (secure ? 443 : 80));
-    // The server's end is no reason to drop what the client still sends.
+    // The end of the server's output is no reason to drop the client's input.
     const common = { host, port, allowHalfOpen: true };
     if (secure) {
       // All received records are emitted at once, even after a pause: each needs a buffer of its own.
@@ -49,7 +49,7 @@ export class BackendConnection {
     this.gate = new WriteGate(this.socket, () => this.flush());
   }
 
-  /** From now on, and with what was held, until `hold`. */
+  /** Receives data from now on, beginning with held data, until `hold`. */
   receive(take: TakeBytes): void {
     this.take = take;
     const { held } = this;
@@ -89,7 +89,7 @@ export class BackendConnection {
     this.socket.uncork();
   }
 
-  /** Of this end, after what was written. */
+  /** Ends this side, after all writes. */
   end(): void {
     this.isEnding = true;
     if (this.waiting.length === 0) this.socket.end();
@@ -122,7 +122,7 @@ export class BackendConnection {
   }
 }
 
-/** @throws what the connection or its handshake failed with, or that it took longer than `dialMillis` */
+/** @throws the error of the connection or its handshake, or a timeout after `dialMillis` */
 export function dialBackend(target: URL, tls: DialOptions, dialMillis: number): Promise<BackendConnection> {
   const connection = new BackendConnection(target, tls);
   const { socket } = connection;

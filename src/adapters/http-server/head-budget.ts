@@ -7,13 +7,13 @@ import type { Socket } from 'node:net';
 const lookMillis = 250;
 
 export class HeadBudget {
-  /** Connections that wait for a head, and what they had sent in all when that began. */
+  /** Connections that wait for a head, and their received bytes when that began. */
   private readonly waiting = new Map<Socket, number>();
   private readonly known = new WeakSet<Socket>();
   private readonly connectionsUnseen: number;
   private looking: NodeJS.Timeout | null = null;
 
-  /** @param headBytesMax of one head, which something else sees to */
+  /** @param headBytesMax of one head, which is enforced elsewhere */
   constructor(
     private readonly bytesMax: number,
     headBytesMax: number,
@@ -21,7 +21,7 @@ export class HeadBudget {
     this.connectionsUnseen = Math.floor(bytesMax / headBytesMax);
   }
 
-  /** From now on the connection waits for a head. */
+  /** The connection waits for a head from now on. */
   begin(socket: Socket): void {
     if (!this.known.has(socket)) socket.once('close', () => this.end(socket));
     this.known.add(socket);

@@ -4,7 +4,7 @@ import type { HealthCheck } from '../../ports/inbound/agent-queries.js';
 import { type HttpAnswer, plainText, strictText } from './http-answer.js';
 import type { HttpQuestion, Route } from './route-table.js';
 
-/** What the kubelet's own health port answers: alive is all it says. */
+/** The kubelet's own health port only reports that it is alive. */
 export const pingOnly = (): readonly HealthCheck[] => [{ name: 'ping', failure: null }];
 
 export function healthRoutes(checks: () => readonly HealthCheck[]): readonly Route[] {

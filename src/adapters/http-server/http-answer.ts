@@ -8,7 +8,7 @@ export interface HttpAnswer {
 
 const plain = { 'Content-Type': 'text/plain; charset=utf-8' };
 
-/** A text by a handler that says what it is. */
+/** A text with its content type. */
 export function plainText(status: number, body: string, headers: Readonly<Record<string, string>> = {}): HttpAnswer {
   return { status, headers: { ...plain, ...headers }, body };
 }

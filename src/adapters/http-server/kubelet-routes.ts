@@ -11,13 +11,13 @@ export interface KubeletQuestion {
   readonly elements: readonly string[];
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** Bodies are small and few; at most what the limits allow. */
+  /** Bodies are small and few; limited. */
   body(): Promise<string>;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** A body that comes bit by bit. The headers are sent at once; what goes wrong afterwards is written at its end. */
+/** A streamed body. The headers are sent at once; a later error is written at its end. */
 export interface StreamAnswer {
   readonly kind: 'stream';
   readonly status: number;
@@ -25,12 +25,12 @@ export interface StreamAnswer {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** The connection is handed to another server after it has agreed to the upgrade. */
+/** Passes the connection to another server after that has accepted the upgrade. */
 export interface ProxyAnswer {
   readonly kind: 'proxy';
-  /** Of single use: it must not get into logs. */
+  /** For a single use: must not be logged. */
   readonly target: URL;
-  /** How a WebSocket reaches a server that speaks SPDY: a command stream by stream, or SPDY's bytes in messages. Left out: byte by byte, as it is. */
+  /** How a WebSocket is translated for a server that speaks SPDY: a command stream by stream, or SPDY's bytes in messages. If absent, unchanged. */
   readonly translation?: { readonly kind: 'command'; readonly wishes: CommandWishes } | { readonly kind: 'tunnel' };
 }
 

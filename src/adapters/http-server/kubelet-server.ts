@@ -45,15 +45,15 @@ export interface KubeletServerOptions {
   readonly access: AccessRules | null;
   readonly limits?: Partial<ServerLimits>;
   readonly proxyLimits?: Partial<ProxyLimits>;
-  /** Of an upgraded connection on which nothing moves; never when left out or 0. */
+  /** The idle limit of an upgraded connection; unlimited if absent or 0. */
   readonly streamIdleMillis?: number;
   /** Once for each that was cut for that. */
   readonly onIdleStream?: (path: string) => void;
   readonly onError: (error: unknown, pattern: string) => void;
   readonly onBegun?: (begun: BegunRequest) => void;
-  /** Once for each that began. */
+  /** Called once for each request that began. */
   readonly onServed?: (served: ServedRequest) => void;
-  /** Asked for each request that is let in. */
+  /** Called for each admitted request. */
   readonly trace?: (request: TracedRequest) => RequestTrace;
 }
 
@@ -63,7 +63,7 @@ export interface BegunRequest {
 }
 
 export interface ServedRequest extends BegunRequest {
-  /** The protocol that it asked to change to. */
+  /** The protocol of a requested upgrade. */
   readonly upgrade: string | null;
   readonly status: number;
   readonly startedMillis: number;
@@ -72,21 +72,21 @@ export interface ServedRequest extends BegunRequest {
 
 export interface ServerLimits {
   readonly headerBytesMax: number;
-  /** Of all connections together, of heads that aren't whole yet. */
+  /** Incomplete heads of all connections together. */
   readonly headerBytesInAllMax: number;
   readonly bodyBytesMax: number;
   readonly connectionsMax: number;
   readonly headersMillis: number;
-  /** Of a whole request, and without any byte moving. */
+  /** For a whole request, and without any traffic. */
   readonly requestMillis: number;
   readonly keepAliveMillis: number;
-  /** For an answer that is made whole: without any of it being read. */
+  /** For a complete answer: without any of it being read. */
   readonly unreadMillis: number;
   /** After the answer, for a client that still sends or does not close. */
   readonly lingerMillis: number;
 }
 
-/** For streams to come to their end, when the server is closed. */
+/** For streams to end, when the server is closed. */
 const cutMillis = 200;
 const hour = 3_600_000;
 export const defaultServerLimits: ServerLimits = {
@@ -105,7 +105,7 @@ export class KubeletServer {
   private readonly routes: ReadonlyMap<string, KubeletRoute>;
   private readonly shown = new WeakMap<Duplex, ClientCertificate | null>();
   private readonly upgraded = new Set<Socket>();
-  /** Ends what is made for a request that is being answered. */
+  /** Ends the work for requests in progress. */
   private readonly underWay = new Set<() => void>();
   private readonly traces = new WeakMap<IncomingMessage, RequestTrace>();
   private readonly heads: HeadBudget;
@@ -125,7 +125,7 @@ export class KubeletServer {
       headersTimeout: limits.headersMillis,
       requestTimeout: limits.requestMillis,
       keepAliveTimeout: limits.keepAliveMillis,
-      // Of TCP: a client that is gone without a word is noticed.
+      // TCP keep-alive: detects a vanished client.
       keepAlive: true,
       keepAliveInitialDelay: 15_000,
       connectionsCheckingInterval: Math.max(10, Math.min(limits.headersMillis / 2, 10_000)),
@@ -172,7 +172,7 @@ export class KubeletServer {
     return new Promise((resolve, reject) => this.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
   }
 
-  /** From the next connection on. Those that wait for a request are closed when the authorities have changed, as a client's next request would fail. */
+  /** From the next connection on. Closes idle connections if the authorities have changed, since a client's next request would fail. */
   replaceTls(tls: ServerTls): void {
     (this.server as TlsServer).setSecureContext(contextOf(tls));
     const authorities = tls.clientCertificates?.authorities ?? '';
@@ -180,7 +180,7 @@ export class KubeletServer {
     this.authorities = authorities;
   }
 
-  /** Takes no more connections and lets requests end; after the grace streams are ended in good order, and soon after that what is left is cut. Idempotent. */
+  /** Accepts no more connections and lets requests end; after the grace period streams are ended in order, and soon after that the rest is cut. Idempotent. */
   async close(graceMillis: number): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
@@ -289,7 +289,7 @@ export class KubeletServer {
     return this.routes.get(pattern) ?? this.routes.get(`${pattern}/`);
   }
 
-  /** Whether a path lacks the slash of a directory that this server, as it is configured, doesn't have. */
+  /** Whether a path lacks the slash of a directory that this server doesn't serve in its configuration. */
   private leadsNowhere(path: string): boolean {
     const match = this.options.policy.match('GET', `${path}/`, '');
     return match.kind === 'matched' && this.routeOf(match.pattern) === undefined;
@@ -311,7 +311,7 @@ export class KubeletServer {
     for (const end of ['end', 'close']) coming.once(end, () => clearTimeout(late));
   }
 
-  /** What not even an answer could be given to. */
+  /** A request without any possible answer. */
   private broken(error: unknown, request: IncomingMessage): void {
     request.socket.destroy();
     this.failed(error, request);

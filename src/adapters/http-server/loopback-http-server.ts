@@ -17,7 +17,7 @@ export interface HttpLimits {
   readonly headersMillis: number;
   /** From the first byte of a request to its last. */
   readonly requestMillis: number;
-  /** Without any byte moving, in either direction. */
+  /** Without any traffic, in either direction. */
   readonly stalledMillis: number;
   /** Between two requests. */
   readonly keepAliveMillis: number;
@@ -70,7 +70,7 @@ export class LoopbackHttpServer {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Takes no more connections, lets requests under way end, and cuts what is left after the grace. Idempotent. */
+  /** Accepts no more connections, lets requests in progress end, and cuts the rest after the grace period. Idempotent. */
   async close(graceMillis: number): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { BackendConnection, TakeBytes } from './backend-connection.js';
 import { readInto } from './read-into.js';
 
-/** Where bytes go. Each write's `done` is called, in order, also when the write failed. */
+/** The target of bytes. Each write's `done` is called, in order, even if the write failed. */
 export interface BytesTaker {
   readonly writable: boolean;
   write(bytes: Uint8Array, done: () => void): unknown;
@@ -12,12 +12,12 @@ export interface BytesTaker {
   uncork(): void;
 }
 
-/** Of what is on its way to a socket that does not take it: more, and its writer isn't read. */
+/** The limit of bytes in flight to a slow socket: beyond it, its writer isn't read. */
 const waitingBytesMax = 256 * 1024;
 const blockBytes = 64 * 1024;
 /** Blocks that no stream needs at the moment; a stream at rest has none. */
 const spareBlocksMax = 64;
-/** Node's TLS hands out records of at most that. */
+/** The maximum record size of Node's TLS. */
 const recordBytes = 16 * 1024;
 
 /** One chunk after the other: each is written before the next one is read over it. What comes for a socket that is closed is thrown away. */
@@ -85,7 +85,7 @@ export function passOnCopied(from: Socket, to: BytesTaker): boolean {
     return waitingBytes < waitingBytesMax;
   };
   if (!readInto(from, records, take)) return false;
-  // What came last goes before the end that the caller makes of it.
+  // The last data precedes the end that the caller handles.
   from.once('end', send).once('close', send);
   return true;
 }

@@ -37,8 +37,8 @@ function readMembersOf(socket: Socket): ReadMembers | null {
 
 /**
  * From now on, as long as the socket is open. It flows afterwards.
- * @param memory may be that of other sockets, too: it is read into and taken in one go
- * @returns false: it can't be done, and the socket is as it was
+ * @param memory may be shared with other sockets: it is read into and consumed at once
+ * @returns false: unsupported, and the socket is unchanged
  */
 export function readInto(socket: Socket, memory: Uint8Array, take: TakeInto): boolean {
   const found = readMembersOf(socket);

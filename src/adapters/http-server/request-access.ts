@@ -1,5 +1,5 @@
-// Lets a request through, or says why not: who sends it, then whether they may (spec/config-and-api.md, 9).
-// Invariant: what isn't allowed by name is refused.
+// Admits or refuses a request: authentication, then authorization (spec/config-and-api.md, 9).
+// Invariant: everything not explicitly allowed is refused.
 import type { AccessOpinion, RequestPolicy } from '../../ports/inbound/request-policy.js';
 import type { Authenticator, Credentials } from './access/authenticators.js';
 import type { Authorizer } from './access/authorizers.js';

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 interface Turns {
   /** Requests without their whole answer. */
   unanswered: number;
-  /** When the latest of them has it, or the connection is gone. */
+  /** Resolves when the latest of them has its turn, or the connection is closed. */
   over: Promise<void>;
 }
 

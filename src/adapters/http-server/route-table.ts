@@ -19,11 +19,11 @@ export interface Route {
   readonly methods: readonly string[] | null;
   /** The one media type that it produces; null: any accepted type. */
   readonly produces: string | null;
-  /** Null: there is no such thing after all. */
+  /** Null: not found after all. */
   answer(question: HttpQuestion): HttpAnswer | null;
 }
 
-/** Answers one request. Throws what a handler throws. */
+/** Answers one request. Throws a handler's error. */
 export function answerOf(routes: readonly Route[], method: string, target: string, accept: string): HttpAnswer {
   const parsed = parseTarget(target);
   if (parsed === null) return plainText(400, '400 Bad Request', { Connection: 'close' });

@@ -20,7 +20,7 @@ export interface ServerTls {
 
 /** Always on, as they can't be configured; a list without them would switch TLS 1.3 off. The cheapest comes first, as with Go. */
 const tls13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
-/** OpenSSL has the old versions only where everything that is weak is allowed; which suites there are is a list of its own. */
+/** OpenSSL supports old versions only if all weak algorithms are allowed; the suites have a list of their own. */
 const weak = '@SECLEVEL=0';
 const ownSuites = DEFAULT_CIPHERS.split(':').filter((name) => !name.startsWith('TLS_'));
 const usualSuites = ['ECDHE', 'AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'AES128-SHA', 'AES256-SHA'];

@@ -21,7 +21,7 @@ export interface JoinLimits {
   readonly unreadMillis: number;
 }
 
-/** The second one is the reference's for a stream on which nothing moves. */
+/** The second one is the Go kubelet's for an idle stream. */
 export const defaultJoinLimits: JoinLimits = { silentMillis: 60_000, unreadMillis: 4 * 3_600_000 };
 
 /** More than the kernel holds of a connection. */
@@ -99,14 +99,14 @@ class HalfClosedWatch {
     const moved = this.movement();
     this.stillMillis = moved === this.moved ? this.stillMillis + period : 0;
     this.moved = moved;
-    // What the kernel holds for a client that may still read can't be seen from here.
+    // The kernel's buffer of a client that may still read isn't visible here.
     const mayBeRead = client.writableLength > 0 || connection.unsentBytes > 0 || ((backend.readableEnded || backend.destroyed) && !client.destroyed);
     if (this.stillMillis < (mayBeRead ? limits.unreadMillis : limits.silentMillis)) return;
     client.destroy();
     backend.destroy();
   }
 
-  /** Bytes that a side took. What the client sends after the runtime's end moves nothing, nor does output that is thrown away. */
+  /** The bytes that each side accepted. The client's input after the runtime's end doesn't count, nor does discarded output. */
   private movement(): number {
     const { client, connection } = this;
     const { socket: backend } = connection;

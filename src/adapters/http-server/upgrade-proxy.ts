@@ -13,14 +13,14 @@ import { defaultJoinLimits, type JoinLimits, joined } from './upgrade-join.js';
 
 export interface ProxyLimits extends JoinLimits {
   readonly dialMillis: number;
-  /** From the request until the runtime answers it. */
+  /** From the request until the runtime's answer. */
   readonly answerMillis: number;
-  /** Of the answer that is not an upgrade. */
+  /** For an answer that is no upgrade. */
   readonly relayMillis: number;
 }
 
 export const defaultProxyLimits: ProxyLimits = { dialMillis: 30_000, answerMillis: 60_000, relayMillis: 10_000, ...defaultJoinLimits };
-/** Silence on a connection after which the kernel asks whether the other end is still there. */
+/** Silence on a connection after which the kernel probes the peer. */
 const keepAliveMillis = 15_000;
 const headBytesMax = 64 * 1024;
 const endOfHead = Buffer.from('\r\n\r\n');
@@ -87,7 +87,7 @@ export async function proxyUpgrade(
   }
 }
 
-/** The client's request as it was, at the runtime's address; who it is was for this server to know. */
+/** The client's request, with the runtime's address and without credentials, which are for this server only. */
 function requestHead(request: IncomingMessage, client: Socket, target: URL): string {
   const lines = [`${request.method} ${target.pathname}${target.search} HTTP/1.1`];
   let forwarded = client.remoteAddress ?? '';
@@ -141,7 +141,7 @@ function readHead(connection: BackendConnection, answerMillis: number): Promise<
   });
 }
 
-/** An answer that refuses, as it was said. */
+/** Forwards a refusal unchanged. */
 function relay(client: Socket, connection: BackendConnection, soFar: Buffer, relayMillis: number): Promise<void> {
   const { socket } = connection;
   return new Promise((resolve) => {
@@ -152,7 +152,7 @@ function relay(client: Socket, connection: BackendConnection, soFar: Buffer, rel
       client.end();
       resolve();
     });
-    // This end has nothing to add to the request.
+    // The request has no more data.
     socket.once('end', () => socket.destroy());
     connection.receive(passOnEach(connection, client));
   });

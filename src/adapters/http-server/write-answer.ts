@@ -41,7 +41,7 @@ class Drain {
     response.on('drain', this.wake).on('close', this.wake);
   }
 
-  /** Resolves when the reader has taken what was written, or is gone. */
+  /** Resolves when the reader has accepted the written data, or is gone. */
   async next(): Promise<void> {
     if (this.response.destroyed || !this.response.writableNeedDrain) return;
     await new Promise<void>((resolve) => {

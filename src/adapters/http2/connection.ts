@@ -46,13 +46,13 @@ export interface Http2ConnectionOptions {
 export interface Http2Request {
   /** Drops all further events. */
   cancel(): void;
-  /** Whether the peer is kept from sending more than a window of the answer. */
+  /** Whether the peer may send no more than a window of the answer. */
   hold(isHeld: boolean): void;
 }
 
 type Socket = Duplex & { readonly connecting?: boolean; ref?: () => void; unref?: () => void };
 
-/** Of a block of headers, however many frames bring it. */
+/** Of a header block, in any number of frames. */
 const headerBlockBytesMax = 64 * 1024;
 /** The limit of frames that require an answer (pings, settings) while the peer reads none. */
 const unreadAnswersMax = 10_000;
@@ -61,13 +61,13 @@ const streamIdMax = 0x7f_ff_ff_ff;
 export class Http2Connection {
   /** Whether it was ever established; an earlier failure is a dial failure. */
   stood = false;
-  /** What ended it, where that is known. */
+  /** The error that ended it, if known. */
   problem: Error | null = null;
   private readonly socket: Socket;
   private readonly splitter = new FrameSplitter();
   private readonly decoder = new HeaderDecoder();
   private readonly streams = new Map<number, Stream>();
-  /** Those beyond what the peer takes at once, in their order. */
+  /** Requests beyond the peer's concurrency limit, in order. */
   private readonly waiting = new Set<Stream>();
   private readonly window = new FrameWindow();
   private peer: PeerSettings = { streamsMax: Number.POSITIVE_INFINITY, windowBytes: defaultWindowBytes, frameBytes: defaultFrameBytes };
@@ -92,7 +92,7 @@ export class Http2Connection {
     this.socket.on('error', (error) => {
       this.problem ??= error;
     });
-    // A peer that says no more than that answers nothing any more.
+    // A peer that has ended its side answers nothing any more.
     this.socket.once('end', () => this.socket.destroy());
     this.socket.once('close', () => this.over());
     this.send(preface);
@@ -189,7 +189,7 @@ export class Http2Connection {
     if (this.nextId > streamIdMax) this.leave();
   }
 
-  /** As much of the body as the windows allow. */
+  /** Sends as much of the body as the windows allow. */
   private sendBody(stream: Stream): void {
     while (!stream.isSent) {
       const length = Math.min(stream.body.length, this.peer.frameBytes, stream.sendable, this.sendable);
@@ -207,7 +207,7 @@ export class Http2Connection {
     stream.isSent = stream.body.length === 0;
   }
 
-  /** What was written in one turn leaves together. */
+  /** Writes of one turn leave together. */
   private send(bytes: Buffer): void {
     if (this.isOver) return;
     if (this.out.push(bytes) === 1) process.nextTick(() => this.flush());
@@ -263,7 +263,7 @@ export class Http2Connection {
     const stream = this.streams.get(frame.stream);
     this.window.take(frame.payload.length);
     this.enlarge(0, this.window);
-    // Of one that was cancelled or reset, some may still be under way.
+    // Frames of a cancelled or reset stream may still arrive.
     if (stream === undefined) return;
     const isEnd = (frame.flags & flag.endStream) !== 0;
     stream.window.take(frame.payload.length);
@@ -294,7 +294,7 @@ export class Http2Connection {
     const headers = this.decoder.decode(bytes);
     const stream = this.streams.get(id);
     if (stream === undefined) return;
-    // Those before the answer proper (103 and its like) say nothing that is asked for.
+    // Informational answers (103 and similar) are ignored.
     if (!/^1\d\d$/.test(headers.get(':status') ?? '')) stream.events.headers(headers);
     if ((flags & flag.endStream) !== 0) this.finish(id, { how: 'whole' });
   }
@@ -320,7 +320,7 @@ export class Http2Connection {
     if ((flags & flag.ack) === 0) this.answer(frame(frameType.ping, flag.ack, 0, payload));
   }
 
-  /** Sends what a frame asked for, as long as the peer reads such answers. */
+  /** Sends the answer to a frame, as long as the peer reads such answers. */
   private answer(bytes: Buffer): void {
     if (this.out.length > unreadAnswersMax || this.socket.writableLength > unreadAnswersMax * bytes.length) {
       throw new Http2ProtocolError(http2Error.enhanceYourCalm, 'more questions than answers are read');

@@ -19,12 +19,12 @@ export const setting = { enablePush: 2, maxConcurrentStreams: 3, initialWindowSi
 
 export const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 export const headBytes = 9;
-/** The longest payload that either side takes unless it says otherwise. */
+/** The longest payload that either side accepts by default. */
 export const defaultFrameBytes = 16_384;
-/** The window of a stream and of a connection unless their receiver says otherwise. */
+/** The default window of a stream and of a connection. */
 export const defaultWindowBytes = 65_535;
 
-/** What the peer did against the rules; the connection ends with this code. */
+/** A protocol violation of the peer; the connection ends with this code. */
 export class Http2ProtocolError extends Error {
   constructor(
     readonly code: number,
@@ -38,7 +38,7 @@ export interface Frame {
   readonly type: number;
   readonly flags: number;
   readonly stream: number;
-  /** Valid until the call that was given it returns. */
+  /** Valid until the receiving call returns. */
   readonly payload: Buffer;
 }
 
@@ -66,7 +66,7 @@ export function settingsFrame(settings: readonly (readonly [name: number, value:
   return frame(frameType.settings, 0, 0, payload);
 }
 
-/** Of frames that carry one number: RST_STREAM and WINDOW_UPDATE. */
+/** Frames with one number: RST_STREAM and WINDOW_UPDATE. */
 export function numberFrame(type: number, stream: number, value: number): Buffer {
   const bytes = Buffer.allocUnsafe(headBytes + 4);
   writeHead(bytes, 0, 4, type, 0, stream);
@@ -77,7 +77,7 @@ export function numberFrame(type: number, stream: number, value: number): Buffer
 export class FrameSplitter {
   private rest: Buffer | null = null;
 
-  /** Gives each whole frame to `take`, until that says that it wants no more. Throws Http2ProtocolError. */
+  /** Passes each complete frame to `take`, until that returns false. Throws Http2ProtocolError. */
   split(chunk: Buffer, take: (frame: Frame) => boolean): void {
     const bytes = this.rest === null ? chunk : Buffer.concat([this.rest, chunk]);
     this.rest = null;

@@ -5,7 +5,7 @@
 // the connection can't be used any more.
 import { huffmanText } from './huffman.js';
 
-/** RFC 7541, appendix A: names, and the value where there is one. */
+/** RFC 7541, appendix A: names, with values if any. */
 const staticTable: readonly Entry[] = (
   ':authority|:method=GET|:method=POST|:path=/|:path=/index.html|:scheme=http|:scheme=https|:status=200|:status=204|:status=206|:status=304|:status=400|:status=404|:status=500|' +
   'accept-charset|accept-encoding=gzip, deflate|accept-language|accept-ranges|accept|access-control-allow-origin|age|allow|authorization|cache-control|content-disposition|' +
@@ -15,7 +15,7 @@ const staticTable: readonly Entry[] = (
 )
   .split('|')
   .map((text) => ({ name: text.split('=')[0] as string, value: text.split('=')[1] ?? '' }));
-/** What an entry counts for beside its text. */
+/** The size of an entry besides its text. */
 const entryOverhead = 32;
 /** Size of the table as we let the peer have it: that of the beginning (SETTINGS_HEADER_TABLE_SIZE). Bytes. */
 const tableBytesMax = 4096;

@@ -10,7 +10,7 @@ const lengths =
 const endSymbol = 256;
 const bitsMax = 30;
 
-/** Of each length: the first code, how many there are, and where their symbols begin. */
+/** Of each length: the first code, the number of codes, and the position of their symbols. */
 const groups = grouped();
 
 function grouped() {

@@ -3,9 +3,9 @@
 // Invariant: a connection without requests costs no timer.
 
 export interface LivenessLimits {
-  /** Silence after which the peer is asked. */
+  /** Silence after which the peer is pinged. */
   readonly silentMillis: number;
-  /** How long it may take to say anything then. */
+  /** The time limit for any reply. */
   readonly answerMillis: number;
 }
 
@@ -13,7 +13,7 @@ export class Liveness {
   private timer: NodeJS.Timeout | null = null;
   private isAsked = false;
 
-  /** @param isAwaited whether an answer is awaited @param ask sends a ping @param lost the peer said nothing */
+  /** @param isAwaited whether an answer is awaited @param ask sends a ping @param lost called without a reply */
   constructor(
     private readonly limits: LivenessLimits,
     private readonly isAwaited: () => boolean,

@@ -1,4 +1,4 @@
-// What the peer has said that it takes (RFC 9113, section 6.5).
+// The peer's settings (RFC 9113, section 6.5).
 import { windowBytesMax } from './frame-rules.js';
 import { defaultFrameBytes, Http2ProtocolError, http2Error, setting } from './frames.js';
 

@@ -48,7 +48,7 @@ export function readHost(root = ''): HostReading {
   };
 }
 
-/** Values of kernel tunables below /proc/sys; null for one that the kernel doesn't have. */
+/** Values of kernel tunables below /proc/sys; null for a tunable that the kernel lacks. */
 export function readTunables(names: readonly string[], root = ''): Record<string, number | null> {
   return Object.fromEntries(
     names.map((name) => {
@@ -58,7 +58,7 @@ export function readTunables(names: readonly string[], root = ''): Record<string
   );
 }
 
-/** Addresses of this host by which others reach it, the one behind the default route first. Loopback and link-local ones are left out. */
+/** Addresses by which others reach this host, the one behind the default route first. Without loopback and link-local ones. */
 export function hostAddresses(interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = networkInterfaces(), routes: string | null = textOf('/proc/net/route')): string[] {
   const byDefault = defaultInterface(routes ?? '');
   const names = Object.keys(interfaces).sort((a, b) => Number(b === byDefault) - Number(a === byDefault) || (a < b ? -1 : 1));

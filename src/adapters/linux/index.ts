@@ -1,4 +1,4 @@
-// The face of the Linux adapter: what the agent does with the kernel's own file systems.
+// The public exports of the Linux adapter: the agent's operations on the kernel's own file systems.
 export { type CgroupHierarchy, type CgroupLayout, cgroupLayout, readCgroupLayout } from './cgroups/cgroup-layout.js';
 export type { CgroupFilesOf, CgroupValueFile } from './cgroups/cgroup-values.js';
 export { type CgroupfsOptions, CgroupfsPodCgroups } from './cgroups/cgroupfs-pod-cgroups.js';

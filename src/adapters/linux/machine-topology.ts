@@ -11,7 +11,7 @@ const nodeDirectory = '/sys/devices/system/node';
 /** The cache that several cores share and that is not of the memory's side. */
 const lastLevel = '3';
 
-/** What a host without NUMA has as one node. */
+/** The one node of a host without NUMA. */
 export interface WholeMachine {
   readonly memoryBytes: number;
   readonly hugePages: readonly { readonly pageSizeKiB: number; readonly count: number }[];
@@ -27,7 +27,7 @@ export function readTopology(root: string, onlineCpus: string, whole: WholeMachi
   const cores = new Map<string, { -readonly [Field in keyof CoreReading]: CoreReading[Field] }>();
   for (const cpu of cpus) {
     const at = join(root, cpuDirectory, `cpu${cpu}`);
-    // -1 where the firmware says nothing.
+    // -1 if the firmware doesn't report it.
     const socket = Math.max(0, numberIn(join(at, 'topology/physical_package_id')) ?? 0);
     const numaNode = nodeOfCpu.get(cpu) ?? nodes[0] ?? 0;
     // Ids of cores are unique within a socket (and on some machines a node) only.

@@ -12,7 +12,7 @@ import { manifestContentOf, maxManifestBytes, tooLargeMessage } from './manifest
 export interface ManifestDirectoryOptions {
   /** Opens a watch; none means that changes are found by listing alone. */
   readonly openFileWatch: ((listener: FileWatchListener) => FileWatch) | null;
-  /** Takes what the watch saw. */
+  /** Receives the watch's events. */
   readonly deliver: (event: ManifestsChanged) => void;
 }
 
@@ -154,7 +154,7 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? '';
 }
 
-/** Gone, or a link to something that is. */
+/** Removed, or a dangling link. */
 async function contentOfMissing(path: string): Promise<ManifestContent> {
   const info = await lstat(path).catch(() => null);
   return info === null ? { kind: 'absent' } : { kind: 'unreadable', message: 'a symbolic link to a file that does not exist' };

@@ -15,7 +15,7 @@ interface Request {
 const defaultTimeoutMs = 10_000;
 const excerptCharacters = 200;
 const operation = 'manifestUrl.fetch';
-/** As the reference's client; a loop ends here. */
+/** The Go client's limit; ends loops. */
 const maxRedirects = 10;
 
 export class HttpManifestUrl implements PortOf<ManifestUrlOperations> {

@@ -18,7 +18,7 @@ export interface SubordinateIdsOptions {
   readonly passwdFile?: string;
 }
 
-/** Throws an Error that names the user where the program fails, takes longer than 30 s or says more than 1 MiB. */
+/** Throws an Error that names the user if the program fails, takes longer than 30 s or prints more than 1 MiB. */
 export async function readSubordinateIds({
   user,
   searchPath,
@@ -42,7 +42,7 @@ function hasUser(passwdFile: string, user: string): boolean {
   try {
     text = readFileSync(passwdFile, 'utf8');
   } catch (error) {
-    // A host without users has none of this name.
+    // The host has no such user.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
   }

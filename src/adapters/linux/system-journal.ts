@@ -9,7 +9,7 @@ const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C.UTF-8' }
 export class SystemJournal {
   constructor(private readonly program = 'journalctl') {}
 
-  /** Units that the journal has something of; null: there is no journal. */
+  /** Units with entries in the journal; null: no journal. */
   async units(signal: AbortSignal): Promise<ReadonlySet<string> | null> {
     let text = '';
     try {
@@ -22,7 +22,7 @@ export class SystemJournal {
     return new Set(text.split('\n').filter((line) => line !== ''));
   }
 
-  /** What it writes, errors too. Throws when there is no such program. */
+  /** Its output, including stderr. Throws if the program is missing. */
   async *run(words: readonly string[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const child = spawn(this.program, [...words], { stdio: ['ignore', 'pipe', 'pipe'], env: environment });
     const ended = new Promise<void>((resolve, reject) => {

@@ -1,5 +1,5 @@
-// Where lines go: all to standard error, or errors there and the rest to standard output, through a buffer that is emptied now and then.
-// Invariants: a stream that is closed costs lines, never the daemon; an error is written at once; what is buffered is written when the process ends.
+// Log destinations: all to standard error, or errors there and the rest to standard output, through a buffer that is flushed periodically.
+// Invariants: a closed stream costs lines, never the daemon; an error is written at once; the buffer is flushed when the process ends.
 import { type DestinationStream, destination } from 'pino';
 
 export interface LogDestinations {
@@ -25,7 +25,7 @@ export function standardErrorDestination(onError: (error: Error) => void): Desti
   return stream;
 }
 
-/** @param split null: everything goes to standard error */
+/** @param split null: everything is written to standard error */
 export function standardDestinations(split: SplitOptions | null, onError: (error: Error) => void): LogDestinations {
   const errors = standardErrorDestination(onError);
   if (split === null) return { errors, others: errors };

@@ -1,5 +1,5 @@
-// Kubernetes events into the log, and the latest of them kept for those who ask.
-// Invariant: at most `keptMax` are kept; how many older ones were dropped is counted.
+// Writes Kubernetes events to the log, and keeps the latest of them for queries.
+// Invariant: at most `keptMax` are kept; dropped ones are counted.
 import type { Micros } from '../../ports/micros.js';
 import type { PortOf } from '../../ports/operation.js';
 import type { EventRecord, EventSinkOperations } from '../../ports/outbound/event-sink.js';

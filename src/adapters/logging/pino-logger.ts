@@ -19,7 +19,7 @@ export interface LoggerOptions {
   readonly vmodule?: readonly SourcePattern[];
   readonly pid: number;
   readonly destination: DestinationStream;
-  /** For all but errors, if they go elsewhere. */
+  /** For all but errors, if separate. */
   readonly othersTo?: DestinationStream;
 }
 
@@ -45,7 +45,7 @@ export class PinoLogger implements Logger {
     return new PinoLogger(this.output, source);
   }
 
-  /** For this logger and all that were named from it. */
+  /** For this logger and all derived from it. */
   setVerbosity(verbosity: number): void {
     this.output.verbosity.general = verbosity;
   }
@@ -96,7 +96,7 @@ function jsonLogger(options: LoggerOptions, destination: DestinationStream): Pin
       // Milliseconds with fractions, as component-base's JSON has it.
       timestamp: () => `,"ts":${options.now() / 1000}`,
       formatters: { level: (label) => ({ level: label }) },
-      // Everything has been made plain already; pino would look into `err` again.
+      // All values are plain already; pino would process `err` again.
       serializers: { err: (value: unknown) => value },
     },
     destination,

@@ -28,7 +28,7 @@ export function redactedText(text: string): string {
   return shown;
 }
 
-/** Fields as plain JSON data; undefined ones are left out. */
+/** Fields as plain JSON data; undefined ones are omitted. */
 export function redactedFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return redactedObject(fields, 0, false);
 }
@@ -47,7 +47,7 @@ function redactedValue(key: string, value: unknown, level: number): unknown {
   return redactedObject(value as Record<string, unknown>, level + 1, environmentKey.test(key));
 }
 
-/** A secret is a text, bytes, or a list of them; an object of that name (a volume's `secret`) is looked into. */
+/** A secret is a text, bytes, or a list of them; an object of that name (a volume's `secret`) is redacted field by field. */
 function isSecretItself(value: unknown): boolean {
   if (value instanceof Set || Array.isArray(value)) return [...value].every((item) => typeof item !== 'object');
   return typeof value === 'string' || ArrayBuffer.isView(value);

@@ -1,11 +1,11 @@
-// A logger that shows a warning or an error that repeats at most once in five minutes, as the kernel does for what machines log: for events
+// A logger that limits a repeated warning or error to one in five minutes, like the kernel for the logs of machines: for events
 // and for the parts of the daemon that are no machines.
-// Invariant: what a machine's kernel has let through is let through.
+// Invariant: lines that a machine's kernel has passed are passed.
 import { countLine, type RepeatedLines, repeatInterval, withRepeats } from '../../domain/kernel/repeated-lines.js';
 import type { Micros } from '../../ports/micros.js';
 import type { LogFields, Logger, LogLevel } from '../../ports/outbound/logger.js';
 
-/** By so much the kernel's clock may be behind this one's when a line comes here. */
+/** How far the kernel's clock may be behind this one's when a line arrives. */
 const tolerance: Micros = 1_000_000;
 
 export class RepeatLimitingLogger implements Logger {
@@ -16,7 +16,7 @@ export class RepeatLimitingLogger implements Logger {
     private readonly source: string,
   ) {}
 
-  /** @param now for intervals: never goes back */
+  /** @param now a monotonic clock */
   static around(inner: Logger, now: () => Micros): RepeatLimitingLogger {
     return new RepeatLimitingLogger(inner, now, new Map(), '');
   }

@@ -27,7 +27,7 @@ export function textLine(head: LineHead, message: string, fields: Readonly<Recor
   return `${line.replace(/[\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)}\n`;
 }
 
-/** As klog names a caller. The line is klog's own for one that isn't known: looking for it would cost more than the line itself. */
+/** The caller in klog's form. The line number is klog's own for an unknown one: finding it would cost more than the line itself. */
 export function callerOf(source: string): string {
   return `${source.endsWith('.ts') ? source : `${source}.ts`}:1`;
 }

@@ -10,7 +10,7 @@ export interface Family<Type extends string = string, Label extends string = str
   readonly help: string;
   readonly stability: Stability;
   readonly labels: readonly Label[];
-  /** Of a histogram: upper bounds. */
+  /** Upper bounds of a histogram. */
   readonly buckets: readonly number[];
 }
 
@@ -48,7 +48,7 @@ export class FamilyRegistry<All extends Families> {
     (this.kept.get(name) as Histogram<string>).observe(labels, value);
   }
 
-  /** Everything that the names had before goes. */
+  /** Removes all previous series of these names. */
   read(readings: readonly Reading<All>[]): void {
     for (const name of new Set(readings.map(([one]) => one))) this.kept.get(name)?.reset();
     for (const [name, labels, value] of readings) {

@@ -17,7 +17,7 @@ export interface ProbeLabels {
 export interface KubeletMetricsOptions {
   /** What never changes. */
   readonly steady: readonly KubeletReading[];
-  /** What the agent holds at the moment of a scrape. */
+  /** The agent's state at a scrape. */
   readonly readings: () => Promise<readonly KubeletReading[]>;
   readonly startedMillis: number;
 }
@@ -95,7 +95,7 @@ export class KubeletMetrics {
   }
 }
 
-/** How many families there are, by how much can be relied on them. */
+/** The number of families by stability level. */
 function registered(): readonly KubeletReading[] {
   const counts = new Map<string, number>();
   for (const { stability } of [kubeletFamilies, probeFamilies, healthFamilies].flatMap((families) => Object.values(families)))

@@ -59,7 +59,7 @@ function escapedHelp(help: string): string {
 
 const letterE = 'e'.charCodeAt(0);
 
-/** As Go's strconv writes the shortest form: with an exponent from 1e+06 on and below 1e-04. */
+/** In the shortest form of Go's strconv: with an exponent from 1e+06 on and below 1e-04. */
 export function metricNumber(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';

@@ -17,7 +17,7 @@ export interface AuthenticationOptions {
   readonly anonymous: boolean;
   /** Without TLS and without a token the user is the administrator: for tests and scripts on this machine. */
   readonly openWithoutTls: boolean;
-  /** Who signs clients' certificates, by whose clock they are good. */
+  /** The signer of clients' certificates, by whose clock they are valid. */
   readonly authority: Pick<Authority, 'nowMillis' | 'hasSigned'>;
 }
 

@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 const backdatedMs = 300_000;
 const authorityDays = 3650;
 const servingDays = 365;
-/** Who the server is to whom. */
+/** The server's names. */
 const serviceNames = ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local'];
 
 export interface KeyAndCertificate {
@@ -40,7 +40,7 @@ export class Authority implements CertificateSigner {
     );
   }
 
-  /** For the server itself, at these addresses. */
+  /** The server's own certificate, for these addresses. */
   serving(hosts: readonly string[]): KeyAndCertificate {
     const isAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.includes(':');
     const ipAddresses = [...new Set(['127.0.0.1', '::1', ...hosts.filter(isAddress)])];
@@ -61,7 +61,7 @@ export class Authority implements CertificateSigner {
     }
   }
 
-  /** The wall's clock, or one that differs from it, however fast the server's own time goes. */
+  /** The wall clock with an offset, independent of the server's own speed. */
   get nowMillis(): number {
     return Date.now() + this.offsetMillis;
   }

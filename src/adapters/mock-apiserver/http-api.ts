@@ -1,4 +1,4 @@
-// One HTTP request to the mock apiserver: who asks, what for, and the answer in the form that is wanted.
+// One HTTP request to the mock apiserver: authentication, target, and the answer in the requested form.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
@@ -44,7 +44,7 @@ export class HttpApi {
     private readonly metrics: ResourceMetrics | null = null,
   ) {}
 
-  /** Never rejects: what goes wrong is an answer, or the end of the connection. */
+  /** Never rejects: an error is an answer, or ends the connection. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       await this.answer(request, response);

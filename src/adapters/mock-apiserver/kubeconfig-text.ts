@@ -1,7 +1,7 @@
 // Kubeconfigs for a mock apiserver's clients. They are JSON, which is YAML.
 import type { KeyAndCertificate } from './authority.js';
 
-/** How the client says who it is. */
+/** The client's credentials. */
 export type KubeconfigUser =
   | { readonly kind: 'certificate'; readonly pair: KeyAndCertificate }
   | { readonly kind: 'token'; readonly token: string }

@@ -27,18 +27,18 @@ interface NodeLike {
 }
 
 export const streamSubresources: readonly string[] = ['log', 'exec', 'attach', 'portforward'];
-/** Query parameters of the API and what the kubelet calls them. */
+/** Query parameters of the API and the kubelet's names for them. */
 const streams: readonly (readonly [string, string])[] = [
   ['stdin', 'input'],
   ['stdout', 'output'],
   ['stderr', 'error'],
   ['tty', 'tty'],
 ];
-/** Of the kubelet's addresses, the first of these kinds that it has. */
+/** The order of preference of the kubelet's addresses. */
 const addressKinds: readonly string[] = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'];
 const defaultKubeletPort = 10250;
 
-/** Throws `ApiRefusal`: no such container, none named where there are several, not yet on a node. */
+/** Throws `ApiRefusal`: no such container, none named among several, not on a node yet. */
 export function kubeletPathOf(pod: JsonObject, subresource: string, query: URLSearchParams): KubeletPath {
   const { metadata, spec } = pod as unknown as PodLike;
   const nodeName = spec.nodeName ?? '';

@@ -23,7 +23,7 @@ export interface KubeletReach {
 /** Headers that are between two neighbours only, or the client's own. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'authorization', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'content-length']);
 const dialMillis = 30_000;
-/** Of what a kubelet says against a request. */
+/** Of a kubelet's refusal. */
 const refusedTextMax = 2_000;
 
 export class KubeletStreams {
@@ -68,7 +68,7 @@ export class KubeletStreams {
       return;
     }
     const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket' && target.resource.plural === 'pods';
-    // A WebSocket is asked for by GET, but what it does is what a POST does.
+    // A WebSocket uses GET, but has the effect of a POST.
     if (isWebSocket) this.server.permit(user, 'create', target, this.now());
     const kind = isWebSocket ? webSocketKind(request, target.subresource ?? '', node) : 'other';
     const dial = { secureContext: this.secureContext, rejectUnauthorized: false, answerMillis: dialMillis };
@@ -112,7 +112,7 @@ export class KubeletStreams {
     const { key, certificate: cert } = this.reach.pair;
     const ofPod = isOfPodByProxy(target);
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    // Pods are none of those who are shown who this server is.
+    // Pods don't get the server's client certificate.
     const shown = ofPod ? {} : { key, cert };
     return new Promise((resolve, reject) => {
       const asked = send(url, { method: request.method, headers, ...shown, rejectUnauthorized: false, agent: false, timeout: dialMillis }, (answer) => {
@@ -150,7 +150,7 @@ const verbs: ReadonlyMap<string, ApiVerb> = new Map([
   ['DELETE', 'delete'],
 ]);
 
-/** As a kubelet's path says them. */
+/** From the parameters of a kubelet's path. */
 function wishesOf(query: URLSearchParams): CommandWishes {
   const is = (name: string): boolean => query.get(name) === '1';
   return { stdin: is('input'), stdout: is('output'), stderr: is('error') && !is('tty'), tty: is('tty') };
@@ -160,12 +160,12 @@ function isOfPodByProxy({ resource, subresource }: ApiTarget): boolean {
   return resource.plural === 'pods' && subresource === 'proxy';
 }
 
-/** Of such a page relative links would lead astray. */
+/** Relative links of such a page would be wrong. */
 function isWithoutPath(request: IncomingMessage): boolean {
   return (request.method === 'GET' || request.method === 'HEAD') && proxiedPath(new URL(request.url ?? '/', 'http://server').pathname).rest === '';
 }
 
-/** What a kubelet said against a log, as the server says it. */
+/** A kubelet's refusal of a log, in the server's form. */
 async function refusedLog(answer: IncomingMessage, statusCode: number): Promise<ApiRefusal> {
   let text = '';
   for await (const chunk of answer) if (text.length < refusedTextMax) text += (chunk as Buffer).toString();

@@ -15,15 +15,15 @@ import { KubeletStreams } from './kubelet-streams.js';
 import { ResourceMetrics } from './resource-metrics.js';
 
 export interface MockApiserverOptions {
-  /** `host:port` of HTTPS; port 0: any that is free. 127.0.0.1:0 unless said otherwise. */
+  /** `host:port` of HTTPS; port 0: any free one. Default 127.0.0.1:0. */
   readonly bind?: string;
   /** `host:port` of plain HTTP, where a request without a token comes from the administrator; none by default. */
   readonly httpBind?: string;
   /** Whether a request without credentials is anonymous; otherwise it is refused. */
   readonly anonymous?: boolean;
-  /** What it says it is (`/version`), as `v1.36.2`; what it does stays the same. */
+  /** Its reported version (`/version`), as `v1.36.2`; its behaviour doesn't change. */
   readonly version?: string;
-  /** Seconds of the server in a second; 1 unless said otherwise. */
+  /** The server's seconds per second; default 1. */
   readonly speed?: number;
   /** Bearer tokens, and whose they are. */
   readonly tokens?: ReadonlyMap<string, ApiUser>;
@@ -96,7 +96,7 @@ export class MockApiserver {
     return urlOf('https', this.secure.address);
   }
 
-  /** null: there is no plain HTTP. */
+  /** null: no plain HTTP. */
   get httpUrl(): string | null {
     return this.plain === null ? null : urlOf('http', this.plain.address);
   }
@@ -124,7 +124,7 @@ export class MockApiserver {
     for (const listener of this.listeners()) await listen(listener);
   }
 
-  /** Breaks every connection there is; new ones are welcome. */
+  /** Breaks every connection; new ones are accepted. */
   breakConnections(): void {
     for (const socket of this.sockets) socket.destroy();
   }

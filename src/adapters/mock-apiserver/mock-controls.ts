@@ -12,7 +12,7 @@ import { type ApiFaultAction, type ApiFaultRule, badRequest, noSuchPath, type Si
 
 export const controlsPrefix = '/mock';
 
-/** The answer's body. Throws what is refused. @param ofNodes people and controllers are well */
+/** The answer's body. Throws refusals. @param ofNodes faults apply to nodes only */
 export function answerControl(server: SimApiserver, method: string, path: string, ofNodes: boolean, body: unknown, now: number): object {
   switch (`${method} ${path}`) {
     case 'GET /mock/audit':
@@ -34,7 +34,7 @@ export function answerControl(server: SimApiserver, method: string, path: string
   }
 }
 
-/** Action -> what it needs. */
+/** Action -> its fields. */
 const actionFields: Readonly<Record<ApiFaultAction['kind'], Readonly<Record<string, 'number' | 'string' | 'number or null'>>>> = {
   error: { code: 'number', message: 'string', retryAfterSeconds: 'number or null' },
   lost: {},

@@ -1,4 +1,4 @@
-// One object, or a list of them, in the form that the client wants: as it is, as a table, as what names it.
+// One object, or a list of them, in the client's form: unchanged, as a table, or as its metadata.
 import type { Micros } from '../../ports/micros.js';
 import { type JsonObject, type ResourceType, type StoredObject, tableOf } from '../../sim/index.js';
 import type { WantedForm } from './answers.js';
@@ -12,7 +12,7 @@ export interface FormOptions {
 
 const metaVersion = 'meta.k8s.io/v1';
 
-/** The body of an answer that is an object or a list of the collection; anything else (a Status) stays as it is. */
+/** The body of an answer with an object or a list of the collection; anything else (a Status) is unchanged. */
 export function inForm(body: JsonObject, { form, type, includeObject, now }: FormOptions): JsonObject {
   const isList = body.kind === `${type.kind}List`;
   if (!isList && body.kind !== type.kind) return body;
@@ -32,7 +32,7 @@ export function inForm(body: JsonObject, { form, type, includeObject, now }: For
     return { kind: 'PartialObjectMetadataList', apiVersion: metaVersion, metadata: body.metadata, items } as unknown as JsonObject;
   }
   if (!isList) return body;
-  // The items of a typed list don't say what they are, the list does.
+  // The items of a typed list have no kind, the list does.
   const items = (body.items as unknown as readonly StoredObject[]).map(({ kind: _kind, apiVersion: _version, ...rest }) => rest);
   return { ...body, items } as unknown as JsonObject;
 }

@@ -4,7 +4,7 @@
 import { badRequest, type JsonObject } from '../../sim/index.js';
 
 export interface ProxiedPath {
-  /** Up to `/proxy`, as it was asked for. */
+  /** Up to `/proxy`, as requested. */
   readonly own: string;
   /** What comes after it, still encoded; '' when nothing does. */
   readonly rest: string;

@@ -7,7 +7,7 @@ import { badRequest, refusal, unrecognized } from '../../sim/index.js';
 import { parseYaml } from '../yaml/index.js';
 import { objectOfProtobuf } from './protobuf-body.js';
 
-/** As the real server bounds it. */
+/** The real server's limit. */
 const maxBodyBytes = 3 * 1024 * 1024;
 
 const protobufType = 'application/vnd.kubernetes.protobuf';
@@ -23,7 +23,7 @@ function mediaType(request: IncomingMessage): string {
   return (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Throws 415 for what is none. */
+/** Throws 415 for another type. */
 export function patchKindOf(request: IncomingMessage): PatchKind {
   const kind = patchKinds[mediaType(request)];
   if (kind !== undefined) return kind;

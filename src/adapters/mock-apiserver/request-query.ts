@@ -11,13 +11,13 @@ export interface RequestQuery extends ListOptions {
   readonly fieldManager: string | null;
   readonly force: boolean;
   readonly includeObject: string;
-  /** Of a deletion that has no body. */
+  /** Of a deletion without a body. */
   readonly gracePeriodSeconds: number | null;
 }
 
 const validations: readonly string[] = ['Strict', 'Warn', 'Ignore'];
 
-/** Throws what the server refuses. */
+/** Throws the server's refusals. */
 export function readQuery(parameters: URLSearchParams): RequestQuery {
   const text = (name: string): string | null => parameters.get(name);
   const flag = (name: string): boolean => ['true', '1', ''].includes(parameters.get(name) ?? 'false');

@@ -17,7 +17,7 @@ const ownUser: ApiUser = { name: 'system:apiserver', groups: ['system:masters'] 
 /** A kubelet shows the same numbers for up to ten seconds. */
 const secondSampleMillis = 14_000;
 const lookAgainMillis = 1_000;
-/** Samples closer together say little of a rate. */
+/** Samples closer together give no useful rate. */
 const windowMillis = 5_000;
 const scrapeMillis = 10_000;
 const scrapeBytesMax = 16 * 1024 * 1024;
@@ -148,10 +148,10 @@ function timed({ before, newest }: KnownNode): JsonObject {
   return { timestamp: new Date(newest.atMillis).toISOString().replace(/\.\d+Z$/, 'Z'), window: `${seconds}s` };
 }
 
-/** null: there is no rate yet. */
+/** null: no rate yet. */
 function usageOf(before: UsageSample | undefined, newest: UsageSample): { readonly cpu: string; readonly memory: string } | null {
   if (newest.cpu === null || newest.memoryBytes === null) return null;
-  // What began after the sample before is measured from its start.
+  // A container that started after the previous sample is measured from its start.
   const isNew = before?.cpu == null || (newest.startedAtMillis !== null && newest.startedAtMillis > before.cpu.atMillis);
   const from = isNew ? (newest.startedAtMillis === null ? null : { atMillis: newest.startedAtMillis, seconds: 0 }) : before.cpu;
   if (from === null || newest.cpu.atMillis <= from.atMillis || newest.cpu.seconds < from.seconds) return null;

@@ -1,5 +1,5 @@
-// Reads a kubelet's /metrics/resource: totals of CPU and the memory in use, with the times at which they were read.
-// Invariant: what can't be understood is left out, and so is what has no time.
+// Parses a kubelet's /metrics/resource: totals of CPU and the memory in use, with the times of their readings.
+// Invariant: malformed lines are skipped, and so are values without a time.
 
 export interface UsageSample {
   cpu: { readonly atMillis: number; readonly seconds: number } | null;
@@ -8,7 +8,7 @@ export interface UsageSample {
 }
 
 export interface NodeSample {
-  /** Of the newest reading in it. */
+  /** Of its newest reading. */
   readonly atMillis: number;
   readonly node: UsageSample;
   /** By `namespace/name` and container. */

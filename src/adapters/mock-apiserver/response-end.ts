@@ -8,7 +8,7 @@ export function isGone(response: ServerResponse): boolean {
   return any instanceof Http2ServerResponse ? any.stream.destroyed : response.destroyed;
 }
 
-/** The client learns that there is no answer, or no more of it. */
+/** The client sees a missing or incomplete answer. */
 export function cut(response: ServerResponse): void {
   const any: unknown = response;
   if (!(any instanceof Http2ServerResponse)) response.destroy();

@@ -6,7 +6,7 @@ import type { SimApiserver, WatchEvent, WatchRecord } from '../../sim/index.js';
 import { eventInForm, type FormOptions } from './object-forms.js';
 import { cut, isGone } from './response-end.js';
 
-/** What may wait in a connection for its reader. */
+/** The limit of bytes queued in a connection. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /** Several watches mostly send the same object: it is serialized once. */

@@ -21,7 +21,7 @@ interface OpenLog {
 
 /** Two blocks of zeros end a tar archive. */
 const emptyArchiveBytes = 1_024;
-/** Most lines that one container catches up with at once, after the process was held up. */
+/** The maximum of lines that one container catches up with at once, after a delay of the process. */
 const maxLinesAtOnce = 10_000;
 
 export class ContainerFiles {
@@ -71,7 +71,7 @@ export class ContainerFiles {
     log.fd = this.openLog(log.container);
   }
 
-  /** An archive without entries: there is no process whose memory it could hold. */
+  /** An empty archive: no process exists whose memory it could hold. */
   writeCheckpoint(location: string): void {
     if (!isOurDirectory(dirname(location))) return;
     attempt(() => {

@@ -26,7 +26,7 @@ export class EventSubscribers {
     call.sendMetadata(new Metadata());
   }
 
-  /** Nothing is sent of what the CRI has no event for. */
+  /** Skips changes for which the CRI has no event. */
   send(event: SimRuntimeEvent): void {
     const type = eventType(event.kind);
     if (this.subscribers.size === 0 || type === null) return;

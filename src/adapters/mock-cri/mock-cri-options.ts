@@ -6,18 +6,18 @@ export type MockCriProfile = 'containerd-1.6' | 'containerd-1.7' | 'containerd-2
 export interface MockCriOptions extends SimRuntimeOptions {
   /** `unix:///path` or a path. */
   readonly listen: string;
-  /** Seconds of the runtime in a second; 1 unless said otherwise. */
+  /** The runtime's seconds per second; default 1. */
   readonly speed?: number;
-  /** Whether GetContainerEvents is offered, as by containerd 2; else it is UNIMPLEMENTED, as by containerd 1.6. Offered unless said otherwise. */
+  /** Whether GetContainerEvents is supported, as by containerd 2; otherwise UNIMPLEMENTED, as by containerd 1.6. Default true. */
   readonly offersEvents?: boolean;
-  /** Whether lists come in parts, too (StreamContainers and its like); else that is UNIMPLEMENTED. Not offered unless said otherwise. */
+  /** Whether streamed lists are supported (StreamContainers and similar); otherwise UNIMPLEMENTED. Default false. */
   readonly offersListStreams?: boolean;
-  /** What RuntimeConfig says; null: UNIMPLEMENTED, as by containerd before 2.0. */
+  /** The answer of RuntimeConfig; null: UNIMPLEMENTED, as by containerd before 2.0. */
   readonly cgroupDriver?: 'cgroupfs' | 'systemd' | null;
-  /** How long a client of exec, attach or port-forward may take to make the streams that belong together; 30 s unless said otherwise. */
+  /** How long a client of exec, attach or port-forward may take to create the streams that belong together; default 30 s. */
   readonly streamCreationMillis?: number;
-  /** Sees each request as it came over the wire, before it is answered: `CreateContainer` and the message. For tests of what speaks to runtimes. */
+  /** Receives each request from the wire, before its answer: `CreateContainer` and the message. For tests of CRI clients. */
   readonly observe?: (method: string, request: unknown) => void;
-  /** What the runtime offers is as with one that there is; each option that is given besides wins. */
+  /** The features of an existing runtime; other options take precedence. */
   readonly profile?: MockCriProfile;
 }

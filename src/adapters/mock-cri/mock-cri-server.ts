@@ -24,11 +24,11 @@ import { type Answer, observed } from './rpc.js';
 import { runtimeService } from './runtime-service.js';
 import { MockStreamingServer } from './streams/streaming-server.js';
 
-/** How long `stop` waits for calls under way. */
+/** How long `stop` waits for calls in progress. */
 const stopTimeMs = 2_000;
 /** How often running containers' logs are written. */
 const logPauseMicros: Micros = 200_000;
-/** As the kubelet's client takes it. */
+/** The limit of the kubelet's client. */
 const maxMessageBytes = 16 * 1024 * 1024;
 
 export class MockCriServer implements MockRuntime {
@@ -39,7 +39,7 @@ export class MockCriServer implements MockRuntime {
   readonly streams: MockStreamingServer;
   readonly offersListStreams: boolean;
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
-  /** Workloads asked over the network, which the pods' made-up addresses don't lead to. */
+  /** Probes of workloads, since the pods' fictitious addresses are unreachable. */
   readonly probing: PortOf<ProbingOperations> = new MockProbing(this);
   /** For clients: `unix:///path`. */
   readonly endpoint: string;
@@ -87,7 +87,7 @@ export class MockCriServer implements MockRuntime {
     this.server = server;
   }
 
-  /** Answers what is under way, for a while, and ends. A second call does nothing. */
+  /** Answers calls in progress, for a while, and ends. A second call has no effect. */
   async stop(): Promise<void> {
     const server = this.server;
     this.server = null;
@@ -136,14 +136,14 @@ export class MockCriServer implements MockRuntime {
     });
   }
 
-  /** Lets happen by itself what the model has next. */
+  /** Runs the model's next event when due. */
   private wakeWhenDue(): void {
     const next = this.runtime.nextAt();
     if (next === this.wakeAt) return;
     this.withdrawWake();
     this.wakeAt = next;
     if (next === null) return;
-    // At least a millisecond, so that what is due now does not run inside the call that made it so.
+    // At least a millisecond, so that a due event does not run inside the call that caused it.
     this.withdrawWake = this.time.after(Math.max(next - this.time.now(), 1_000), () => {
       this.wakeAt = null;
       this.settled();
@@ -160,7 +160,7 @@ export async function startMockCri(options: MockCriOptions): Promise<MockCriServ
 }
 
 async function removeStaleSocket(path: string): Promise<void> {
-  // Node would say that it is forbidden.
+  // Node's error would be a misleading permission error.
   if (!existsSync(dirname(path))) throw new Error(`${path}: there is no directory ${dirname(path)}`);
   const status = lstatSync(path, { throwIfNoEntry: false });
   if (status === undefined) return;

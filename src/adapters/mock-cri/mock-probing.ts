@@ -1,5 +1,5 @@
-// What simulated workloads answer on their ports, in the mock runtime's time. A test may also give this to an agent that works on the mock.
-// Invariant: a caller that gives up gets an error at once, and no timer of it is left.
+// The answers of simulated workloads on their ports, in the mock runtime's time. A test may also give this to an agent that works on the mock.
+// Invariant: a cancelled caller gets an error at once, and no timer of it is left.
 import type { Micros } from '../../ports/micros.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { GrpcHealthReply, GrpcHealthRequest, HttpGetAnswer, HttpGetRequest, ProbingOperations, TcpAnswer, TcpRequest } from '../../ports/outbound/probing.js';

@@ -16,7 +16,7 @@ export interface RuntimeStreams {
   portForward(request: criProtocol.PortForwardRequest, sandboxId: string): Answer<{ readonly url: string }>;
 }
 
-/** What the services work with. */
+/** The interface for the services. */
 export interface MockRuntime {
   readonly runtime: SimContainerRuntime;
   readonly time: RealTime;
@@ -26,7 +26,7 @@ export interface MockRuntime {
   readonly events: EventSubscribers | null;
   readonly offersListStreams: boolean;
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
-  /** Asks the model; time and its happenings are taken care of. */
+  /** Sends a request to the model; handles its time and events. */
   ask<Name extends RuntimeOperationName>(op: Name, request: RuntimeOperations[Name]['request']): Answer<RuntimeOperations[Name]['reply']>;
   /** The runtime's time, with all that was due until then done. */
   settled(): Micros;

@@ -1,6 +1,6 @@
-// What container runtimes that there are offer of the interface, as options of the mock: for those who develop a kubelet, or what talks to
-// runtimes, and have not every one of them at hand. Only what is asked over the interface is copied, no runtime's failures or timing.
-// Source: the runtimes' release notes and their code; what depends on the host (kernel, runc, CRIU, settings) is taken as being there.
+// The CRI features of existing container runtimes, as options of the mock: for developers of kubelets or CRI clients
+// without access to each of them. Copies only the interface, not failures or timing.
+// Source: the runtimes' release notes and their code; features that depend on the host (kernel, runc, CRIU, settings) are assumed present.
 import type { MockCriOptions, MockCriProfile } from './mock-cri-options.js';
 
 type Offered = Pick<

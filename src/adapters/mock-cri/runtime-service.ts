@@ -162,7 +162,7 @@ function listedSandboxes(mock: MockRuntime, filter: criProtocol.PodSandboxFilter
   return ready(wanted.map(listedSandbox), latencies.look);
 }
 
-/** Only what runs is measured. */
+/** Only running containers are measured. */
 function measured({ runtime: { state } }: MockRuntime, filter: criProtocol.ContainerStatsFilter | undefined): SimContainer[] {
   const id = filter === undefined || filter.id === '' ? null : fullId(state.containers, filter.id);
   return [...state.containers.values()].filter(
@@ -189,7 +189,7 @@ function listedContainers(mock: MockRuntime, filter: criProtocol.ContainerFilter
   return ready(wanted.map(listedContainer), latencies.look);
 }
 
-/** Clients may shorten an id as long as it is the only one that begins so; what fits nothing stays as it is. */
+/** Clients may shorten an id if the prefix is unique; an unknown one is unchanged. */
 function fullId(things: ReadonlyMap<string, unknown>, id: string): string {
   if (id === '' || things.has(id)) return id;
   const matches = [...things.keys()].filter((full) => full.startsWith(id));

@@ -101,13 +101,13 @@ export function sandboxStatus(sandbox: SimSandbox): criProtocol.PodSandboxStatus
   };
 }
 
-/** Where a container's log lies; '' where the sandbox or the container has no place for one. */
+/** The path of a container's log; '' if the sandbox or the container has none. */
 export function logPathOf(container: SimContainer, state: SimRuntimeState): string {
   const directory = state.sandboxes.get(container.sandboxId)?.config.logDirectory ?? '';
   return directory === '' || container.config.logPath === '' ? '' : posix.join(directory, container.config.logPath);
 }
 
-/** `message` is what the runtime itself has to say; what the container left in its termination file is not in it. */
+/** `message` is the runtime's own; it doesn't contain the termination file. */
 export function containerStatus(container: SimContainer, state: SimRuntimeState, message: string): criProtocol.ContainerStatus {
   const { id, config, imageId, imageRef, createdAt, startedAt, finishedAt, resources } = container;
   const ending = container.state === 'exited' ? container.ending : null;

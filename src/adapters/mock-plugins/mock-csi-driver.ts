@@ -33,12 +33,12 @@ export type MockCsiMethod = (typeof mockCsiMethods)[number];
 
 export interface MockCsiOptions {
   readonly driver: string;
-  /** Where kubelets look for plugins. */
+  /** The kubelets' plugin directory. */
   readonly pluginsDirectory: string;
   /** A directory a volume, by its handle. */
   readonly dataDirectory: string;
   readonly nodeId: string;
-  /** Of the node service, as CSI spells them. */
+  /** Of the node service, in CSI's spelling. */
   readonly capabilities: readonly string[];
   readonly versions: readonly string[];
   readonly maxVolumes: bigint;
@@ -73,7 +73,7 @@ export const mockCsiDefaults: Omit<MockCsiOptions, 'driver' | 'pluginsDirectory'
 };
 
 export class MockCsiDriver {
-  /** The newest, oldest first. Secrets are left out. */
+  /** The most recent ones, oldest first. Without secrets. */
   readonly calls: MockCsiCall[] = [];
   readonly faults: MockCsiFault[] = [];
   /** The kubelets' registration results, the latest last. */
@@ -88,7 +88,7 @@ export class MockCsiDriver {
     this.socket = join(options.pluginsDirectory, `${options.driver}-reg.sock`);
   }
 
-  /** Rejects when the socket can't be made. One that was left is taken away. */
+  /** Rejects if the socket can't be made. Removes a leftover one. */
   async start(): Promise<void> {
     mkdirSync(dirname(this.socket), { recursive: true, mode: directoryMode });
     mkdirSync(this.options.dataDirectory, { recursive: true, mode: directoryMode });
@@ -107,7 +107,7 @@ export class MockCsiDriver {
     this.server = server;
   }
 
-  /** Ends, with its socket; volumes stay as they are. A second call does nothing. */
+  /** Ends, with its socket; volumes stay. A second call has no effect. */
   async stop(): Promise<void> {
     const { server } = this;
     this.server = null;
@@ -118,7 +118,7 @@ export class MockCsiDriver {
     rmSync(this.socket, { force: true });
   }
 
-  /** Where the files of a volume are. */
+  /** The directory of a volume's files. */
   dataOf(volumeId: string): string {
     return join(this.options.dataDirectory, encodeURIComponent(volumeId));
   }
@@ -146,7 +146,7 @@ export class MockCsiDriver {
         return { capacityBytes: await this.grow(text(volumeId), text(volumePath), isBlock(volumeCapability), bytes) };
       }),
       nodeGetVolumeStats: this.method('NodeGetVolumeStats', async ({ volumeId, volumePath }) => {
-        // Without mounts the volume is only a marker where it is published.
+        // Without mounts the volume is only a marker at its published path.
         const found = statfsSync(this.options.mounts === null ? this.made(text(volumeId)) : text(volumePath), { bigint: true });
         const bytes = { unit: Unit.BYTES, available: found.bavail * found.bsize, total: found.blocks * found.bsize, used: (found.blocks - found.bfree) * found.bsize };
         const inodes = { unit: Unit.INODES, available: found.ffree, total: found.files, used: found.files - found.ffree };
@@ -172,7 +172,7 @@ export class MockCsiDriver {
     };
   }
 
-  /** Never: it has hung. */
+  /** Infinity: hangs. */
   private later(millis: number, work: () => void): void {
     if (millis === Number.POSITIVE_INFINITY) return;
     if (millis === 0) {
@@ -227,7 +227,7 @@ export class MockCsiDriver {
     return {};
   }
 
-  /** The device of a raw block volume is what the link `<handle>.device` leads to; shown by a bind mount, or by a link without mounts. */
+  /** The device of a raw block volume is the target of the link `<handle>.device`; published by a bind mount, or by a link without mounts. */
   private async showDevice(volumeId: string, target: string): Promise<object> {
     const device = this.deviceOf(volumeId);
     if (isMounted(target) || lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() === true) return {};
@@ -240,7 +240,7 @@ export class MockCsiDriver {
     return {};
   }
 
-  /** @param goes the directory too */
+  /** @param goes removes the directory, too */
   private async hide(target: string, goes: boolean): Promise<object> {
     if (this.options.mounts !== null && isMounted(target))
       await this.options.mounts.unmount({ target, force: false }, { signal: new AbortController().signal, timeoutMicros: null });
@@ -260,7 +260,7 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** What a volume without one has is for the driver to say. */
+/** The driver decides the type of a volume without one. */
 function fsTypeOf(capability: unknown): string {
   const accessType = (capability as { readonly accessType?: { readonly $case: string; readonly mount?: { readonly fsType: string } } } | undefined)?.accessType;
   const fsType = accessType?.mount?.fsType ?? '';

@@ -17,9 +17,9 @@ const stopTimeMs = 1_000;
 
 export interface MockDraOptions {
   readonly driver: string;
-  /** Where kubelets look for plugins. */
+  /** The kubelets' plugin directory. */
   readonly pluginsDirectory: string;
-  /** What it says to support. */
+  /** Its supported services. */
   readonly services: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export class MockDraDriver {
     this.socket = join(options.pluginsDirectory, `${options.driver}-reg.sock`);
   }
 
-  /** Rejects when the socket can't be made. One that was left is taken away. */
+  /** Rejects if the socket can't be made. Removes a leftover one. */
   async start(): Promise<void> {
     mkdirSync(dirname(this.socket), { recursive: true, mode: directoryMode });
     if (lstatSync(this.socket, { throwIfNoEntry: false })?.isSocket() === true) rmSync(this.socket);

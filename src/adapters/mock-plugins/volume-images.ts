@@ -13,7 +13,7 @@ const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 /** What runs longer has hung. */
 const programTimeMs = 60_000;
 
-/** Mounts the file system in `image`. Errors: what mount(8) says. */
+/** Mounts the file system in `image`. Errors: mount(8)'s output. */
 export async function mountImage(image: string, target: string, fsType: string, options: readonly string[]): Promise<void> {
   await program('mount', ['-t', fsType, '-o', ['loop', ...options].join(','), image, target]);
 }

@@ -1,5 +1,5 @@
-// Opening a path that a pod controls (a subPath, a file in a volume) without ever leaving a root directory.
-// Invariant: what was opened is named by its descriptor (`/proc/self/fd/N`) from then on, so that it can't be exchanged afterwards.
+// Opens a path that a pod controls (a subPath, a file in a volume) without ever leaving a root directory.
+// Invariant: the opened object is named by its descriptor (`/proc/self/fd/N`) from then on, so that it can't be exchanged afterwards.
 import { closeSync, constants, openSync } from 'node:fs';
 import type { NativeBinding } from './binding.d.ts';
 import { checked, portErrorFrom } from './errno.js';
@@ -27,7 +27,7 @@ export type OpenBeneath = (root: string, path: string, options: BeneathOptions) 
 /** RESOLVE_* of openat2(2). */
 const resolveFlag = { noMagicLinks: 0x2, noSymlinks: 0x4, beneath: 0x8 } as const;
 
-/** O_PATH, which node:fs doesn't name: a descriptor to look up from, without the right to read. */
+/** O_PATH, which node:fs lacks: a descriptor for look-ups, without read permission. */
 export const openPathFlag = 0o10000000;
 
 export function openRoot(root: string): number {

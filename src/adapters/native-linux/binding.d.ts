@@ -15,7 +15,7 @@ export interface NativeFileBatchResult {
 export interface NativeFileBatchNumbers {
   /** The items one after the other. */
   readonly numbers: Float64Array;
-  /** For each slot how many numbers it has, or negative errno. */
+  /** For each slot the count of its numbers, or negative errno. */
   readonly counts: Int32Array;
 }
 
@@ -54,10 +54,10 @@ export interface NativeBinding {
   fileBatchClose(handle: number): Status;
   /** `numbers`: kind, directory, tolerated failures and number of each step; `texts`: name and text of each, zero bytes between them. See file-steps.ts. */
   fileStepsOnPool(roots: Int32Array, numbers: Int32Array, texts: string): Promise<NativeFileStepOutcomes> | Status;
-  /** The next seven run on threads of their own, since each may wait for a file system for ever; a plain number: not started (-EAGAIN, too many outstanding). */
+  /** The next seven run on threads of their own, since each may block on a file system forever; a plain number: not started (-EAGAIN, too many outstanding). */
   mount(source: string, target: string, type: string, flags: number, data: string): Promise<Status> | Status;
   unmount(target: string, flags: number): Promise<Status> | Status;
-  /** 1 or 0; -EOPNOTSUPP where the kernel doesn't say. */
+  /** 1 or 0; -EOPNOTSUPP if the kernel doesn't report it. */
   mountRoot(path: string): Promise<Status> | Status;
   /** type, block bytes, blocks, free, available, files, files free, flags. */
   statfs(path: string): Promise<BigUint64Array | Status> | Status;
@@ -67,17 +67,17 @@ export interface NativeBinding {
   treeUsage(path: string, entriesMax: number): Promise<BigUint64Array | Status> | Status;
   /** 1 when it was walked, the root's group before, entries, failures. */
   treeOwnership(path: string, gid: number, fileBits: number, directoryBits: number, onRootMismatch: boolean): Promise<BigUint64Array | Status> | Status;
-  /** At once: how many entries the walk of `treeOwnership` with this path has dealt with; -ENOENT: none is under way. */
+  /** Immediate: the number of entries that the walk of `treeOwnership` with this path has processed; -ENOENT: none runs. */
   treeOwnershipProgress(path: string): Status;
-  /** file system type, the directory's project, 1 when what is made in it inherits that, errno of asking for the project's quota, bytes, inodes. */
+  /** file system type, the directory's project, 1 when new entries inherit it, errno of requesting the project's quota, bytes, inodes. */
   projectUsage(path: string): Promise<BigUint64Array | Status> | Status;
-  /** Of any project on the path's file system: bytes, inodes, 1 when it has limits. */
+  /** For any project on the path's file system: bytes, inodes, 1 with limits. */
   projectQuota(path: string, projectId: number): Promise<BigUint64Array | Status> | Status;
-  /** With `tree` of all that is in the directory too: entries, failures. Project 0: none, and nothing is inherited. */
+  /** With `tree` for everything in the directory, too: entries, failures. Project 0: none, without inheritance. */
   projectAssign(path: string, projectId: number, tree: boolean): Promise<BigUint64Array | Status> | Status;
   /** 0: no limit. */
   projectLimit(path: string, projectId: number, kibibytes: bigint): Promise<Status> | Status;
-  /** A descriptor, to be given back with closeDescriptor. */
+  /** A descriptor, to be closed with closeDescriptor. */
   openBeneath(rootFd: number, path: string, flags: number, mode: number, resolve: number): Status;
   closeDescriptor(fd: number): Status;
   sdNotify(socketPath: string, state: string): Status;

@@ -9,7 +9,7 @@ export type ProjectCount = { readonly kind: 'counted'; readonly usedBytes: numbe
 export interface DirectoryProject {
   /** 0: none. */
   readonly projectId: number;
-  /** What is made in the directory belongs to the project as well. */
+  /** New entries in the directory belong to the project as well. */
   readonly inherits: boolean;
   readonly count: ProjectCount;
 }
@@ -19,13 +19,13 @@ export interface DirectoryProjects {
   look(path: string): Promise<DirectoryProject | null>;
   /** Whether anything on the path's file system belongs to the project, or a limit is set for it. */
   isInUse(path: string, projectId: number): Promise<boolean>;
-  /** Of the directory, with `tree` of all files and directories in it too. 0: none. Answers how many could not be changed. */
+  /** Of the directory, with `tree` of all files and directories in it, too. 0: none. Returns the number that could not be changed. */
   assign(path: string, projectId: number, tree: boolean): Promise<number>;
   /** The project's limit in KiB; 0n: unlimited. Without accounting no limit is set or removed. */
   limit(path: string, projectId: number, kibibytes: bigint): Promise<void>;
 }
 
-/** Magic numbers of statfs(2), of the file systems whose project quotas the reference knows. */
+/** Magic numbers of statfs(2), of the file systems whose project quotas the Go kubelet supports. */
 const fileSystems: ReadonlyMap<bigint, string> = new Map([
   [0xef53n, 'ext4'],
   [0x58465342n, 'XFS'],
@@ -42,7 +42,7 @@ const refusals: ReadonlyMap<number, string> = new Map([
   [15, 'it is on no block device'],
 ]);
 
-/** Why a file system has no project quotas, by the error number of asking for one; null: the number says something else. */
+/** Why a file system has no project quotas, by the error number of a request; null: another error. */
 export function quotaRefusal(number: number): string | null {
   return refusals.get(number) ?? null;
 }

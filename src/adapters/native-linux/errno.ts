@@ -45,7 +45,7 @@ export function errorKindOf(status: number): PortErrorKind {
   return kinds.get(-status) ?? 'unknown';
 }
 
-/** What a person reads: the error's name, which is what manual pages are searched by. */
+/** The error's name, by which users search manual pages. */
 function nameOf(status: number): string {
   try {
     return getSystemErrorName(status);
@@ -80,7 +80,7 @@ export function closedError(operation: string): PortError {
   return new PortError({ kind: 'failed-precondition', message: `${operation}: already closed`, operation, subject: '' });
 }
 
-/** A system call can't be interrupted from here: what is cancelled is what hasn't begun. */
+/** A system call can't be interrupted from here: only calls that haven't begun are cancelled. */
 export function mayStart(call: Call, operation: string, subject: string): void {
   if (call.signal.aborted) throw new PortError({ kind: 'cancelled', message: `${operation} ${subject}: cancelled`, operation, subject });
 }

@@ -58,7 +58,7 @@ export class FallbackFileBatch implements FileBatchReader {
     const one = Buffer.allocUnsafe(this.#itemBytesMax);
     const parts: Buffer[] = [];
     for (const [index, slot] of slots.entries()) {
-      // There is no background here: others get their turn.
+      // Runs on the main thread: yields to other work.
       if (index > 0 && index % filesPerTurn === 0) await nextTurn();
       const { status, truncated } = this.#readSlot(slot, one);
       items[index * 2] = status;

@@ -30,7 +30,7 @@ export class FallbackFileSteps implements FileStepRunner {
       for (const step of list.steps) {
         const directory = slots.directoryOf(step.directory);
         const outcome: Outcome = ended || directory === null ? { status: notDone, text: '' } : await carriedOut(step, directory, slots);
-        // What is entered has its slot, there or not.
+        // An entered directory has a slot, present or not.
         if (step.kind === 'enter' && outcome.status !== 0) slots.add(null);
         ended ||= outcome.status !== notDone && !isTolerated(outcome.status, step.tolerated);
         statuses.push(outcome.status);

@@ -164,7 +164,7 @@ function namesOf(path: string): string[] {
   try {
     return readdirSync(path);
   } catch {
-    // Gone between the two calls; the next scan says so.
+    // Removed between the two calls; the next scan reports it.
     return [];
   }
 }

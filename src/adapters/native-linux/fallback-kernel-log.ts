@@ -32,7 +32,7 @@ export class FallbackKernelLog implements KernelLog {
       throw portErrorFrom(error, 'KernelLog.follow', this.#path);
     }
     this.#state = 'following';
-    // Node has no lseek(2): what is there already is read and thrown away.
+    // Node has no lseek(2): existing records are read and discarded.
     if (!fromOldest) while (this.#drain().raw.length > 0);
     this.#poll(listener, 0);
   }

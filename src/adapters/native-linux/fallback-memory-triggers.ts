@@ -1,5 +1,5 @@
-// MemoryTriggers without the addon: the same files read at intervals and compared.
-// Invariant: one timer a subscription, not keeping the process alive; it is gone after `ended` and after close.
+// MemoryTriggers without the addon: reads the same files at intervals and compares them.
+// Invariant: one timer a subscription, which doesn't keep the process alive; it is removed after `ended` and after close.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MemoryTriggers, PressureTrigger, TriggerEvent, TriggerSubscription } from '../../ports/outbound/memory-triggers.js';

@@ -116,7 +116,7 @@ function optionArguments(options: MountOptions): string[] {
   return options.length === 0 ? [] : ['-o', options.join(',')];
 }
 
-/** mount(8) and umount(8) say what failed in words only; these are their words for the usual errors. */
+/** mount(8) and umount(8) report failures only in words; these are their words for the usual errors. */
 const failureWords: readonly (readonly [pattern: RegExp, kind: PortErrorKind])[] = [
   [/does not exist|no such file|not found|special device .* does not exist/i, 'not-found'],
   [/permission denied|must be superuser|operation not permitted/i, 'permission-denied'],

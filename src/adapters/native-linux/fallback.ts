@@ -1,5 +1,5 @@
 // The same operations in plain Node, for machines where the addon can't be built.
-// Invariant: what is worse than with the addon is said in `fallbackDegradations`, which the agent logs at start as warnings.
+// Invariant: disadvantages against the addon are in `fallbackDegradations`, which the agent logs at start as warnings.
 
 import { fallbackDirectoryProjects } from './directory-projects.js';
 import { fallbackOpenBeneath } from './fallback-beneath.js';

@@ -1,18 +1,18 @@
-// Hundreds of small kernel files (cgroup, /proc, /sys) read in one call. A path is registered once and read by its slot from then on.
-// Invariants: one item's failure is that item's; a path is read as it is now, also when the file was removed and made again.
+// Reads hundreds of small kernel files (cgroup, /proc, /sys) in one call. A path is registered once and read by its slot from then on.
+// Invariants: a failure affects only its item; a path's current file is read, also after it was removed and made again.
 import type { PortErrorKind } from '../../ports/port-error.js';
 import type { FileBatchNumbers, NumberForm } from './number-form.js';
 
-/** The answer to one read; `index` is the position in the slots asked for. */
+/** The result of one read; `index` is the position in the requested slots. */
 export interface FileBatchContent {
   readonly count: number;
   /** null when the item failed. A view: valid until the next `read` of the same reader. */
   bytes(index: number): Uint8Array | null;
-  /** As UTF-8; null when the item failed. */
+  /** As UTF-8; null if the item failed. */
   text(index: number): string | null;
   /** null when the item was read; `not-found` for a missing file and for a slot that isn't registered. */
   failure(index: number): PortErrorKind | null;
-  /** The file has more than `itemBytesMax` bytes; what was read is its beginning. */
+  /** The file has more than `itemBytesMax` bytes; only its beginning was read. */
   truncated(index: number): boolean;
 }
 

@@ -53,7 +53,7 @@ export interface FileStep {
 /** A directory that is open already. */
 export interface StepRoot {
   readonly descriptor: number;
-  /** For people. */
+  /** For messages. */
   readonly path: string;
 }
 
@@ -66,12 +66,12 @@ export class FileSteps {
     this.paths = roots.map(({ path }) => path);
   }
 
-  /** Where a step works, for people. */
+  /** The path of a step, for messages. */
   pathOf({ directory, name }: FileStep): string {
     return directory === byPath ? name : `${this.paths[directory] ?? ''}/${name}`;
   }
 
-  /** The directory of that name; ELOOP when it is a link. What is done in one that is absent is passed over, when `absent` is tolerated. */
+  /** The directory of that name; ELOOP for a link. Steps in an absent one are skipped, if `absent` is tolerated. */
   enter(directory: Slot, name: string, tolerates: number = tolerated.nothing): Slot {
     this.add('enter', directory, tolerates, 0, name);
     return this.paths.push(`${this.paths[directory] ?? ''}/${name}`) - 1;
@@ -81,7 +81,7 @@ export class FileSteps {
     return this.add('makeDirectory', directory, tolerates, mode, name);
   }
 
-  /** Makes the directory unless it is there, and enters it. */
+  /** Makes the directory if absent, and enters it. */
   ensure(directory: Slot, name: string, mode: number): Slot {
     this.makeDirectory(directory, name, mode, tolerated.present);
     return this.enter(directory, name);
@@ -112,7 +112,7 @@ export class FileSteps {
     return this.add('replace', directory, tolerated.nothing, mode, name, content);
   }
 
-  /** Into a file that is there, in one write: for files of the kernel's. */
+  /** Into an existing file, in one write: for files of the kernel. */
   write(directory: Slot, name: string, content: string, tolerates: number = tolerated.nothing): StepIndex {
     return this.add('write', directory, tolerates, 0, name, content);
   }
@@ -140,14 +140,14 @@ export class FileSteps {
   }
 
   /**
-   * Removes an entry and what is below it, nothing on another mount (EBUSY). Directories `levels` deep are entered, those below must be empty; a
-   * file ends it (ENOTDIR) unless files go, too. Absent: succeeds. Text: what couldn't be removed.
+   * Removes an entry and everything below it, nothing on another mount (EBUSY). Directories `levels` deep are entered, those below must be empty; a
+   * file ends it (ENOTDIR) unless files are removed, too. Succeeds if absent. Text: the entry that couldn't be removed.
    */
   removeTree(directory: Slot, name: string, levels: number, removesFiles: boolean, tolerates: number = tolerated.nothing): StepIndex {
     return this.add('removeTree', directory, tolerates, levels + (removesFiles ? removesFilesBit : 0), name);
   }
 
-  /** Directories whose files don't count and go with them: cgroups. Status 1: gone; 0: it, or one below it, is busy. */
+  /** Directories whose files don't count and are removed with them: cgroups. Status 1: removed; 0: it, or one below it, is busy. */
   removeDirectories(directory: Slot, name: string, levels: number): StepIndex {
     return this.add('removeDirectories', directory, tolerated.nothing, levels, name);
   }
@@ -186,7 +186,7 @@ export class FileStepOutcomes {
 }
 
 export interface FileStepRunner {
-  /** Rejects only when the list can't be begun. Lists may be carried out at the same time; the steps of one never are. */
+  /** Rejects only if the list can't begin. Lists may run concurrently; the steps of one never do. */
   run(list: FileSteps): Promise<FileStepOutcomes>;
 }
 

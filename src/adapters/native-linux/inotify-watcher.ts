@@ -63,7 +63,7 @@ export class InotifyWatcher {
     return checked(this.#binding.inotifyAdd(this.#open('inotify.addWatch'), path, mask), 'inotify.addWatch', path);
   }
 
-  /** One that is gone already is success: the kernel removes a watch together with its object. */
+  /** A missing watch is success: the kernel removes a watch together with its object. */
   removeWatch(wd: number): void {
     const status = this.#binding.inotifyRemove(this.#open('inotify.removeWatch'), wd);
     if (status < 0 && status !== -errno.EINVAL) throw portErrorOf(status, 'inotify.removeWatch', String(wd));

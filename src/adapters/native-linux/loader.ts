@@ -1,5 +1,5 @@
 // Finds and loads the addon. One build serves every Node that has Node-API 9 (20, 22, 24).
-// Invariant: a file that is there but can't be used is never passed over in silence, and one of another ABI is never used.
+// Invariant: an unusable file is never skipped silently, and one of another ABI is never used.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -16,7 +16,7 @@ export interface MountinfoEntry {
   readonly superOptions: readonly string[];
 }
 
-/** In the kernel's order: of two at one mount point the later one is on top. Lines that aren't entries are left out. */
+/** In the kernel's order: of two at one mount point the later one is on top. Skips malformed lines. */
 export function parseMountinfo(text: string): MountinfoEntry[] {
   const entries: MountinfoEntry[] = [];
   for (const line of text.split('\n')) {

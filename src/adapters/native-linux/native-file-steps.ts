@@ -22,7 +22,7 @@ export class NativeFileSteps implements FileStepRunner {
       return new FileStepOutcomes(statuses, texts);
     } finally {
       const next = this.waiting.shift();
-      // Who waited takes the place over.
+      // A waiter takes the place.
       if (next === undefined) this.under--;
       else next();
     }

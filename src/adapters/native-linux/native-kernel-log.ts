@@ -1,5 +1,5 @@
 // KernelLog on the addon: one poll on /dev/kmsg, whole records, the overrun (EPIPE) passed on as `lost`.
-// Invariant: at most one descriptor; no batch after `close` or after one that says `ended`.
+// Invariant: at most one descriptor; no batch after `close` or after one with `ended`.
 import { parseKmsgRecord } from '../../domain/values/kmsg-record.js';
 import type { KernelLog, KernelLogListener, KernelLogRecord } from '../../ports/outbound/kernel-log.js';
 import { PortError } from '../../ports/port-error.js';
@@ -41,7 +41,7 @@ export class NativeKernelLog implements KernelLog {
   }
 }
 
-/** Records that don't parse are left out. */
+/** Skips malformed records. */
 export function recordsOf(raw: readonly string[]): KernelLogRecord[] {
   return raw.flatMap((text) => {
     const parsed = parseKmsgRecord(text);

@@ -21,12 +21,12 @@ export interface NativeLinuxOptions {
   readonly service: ServiceEnvironment;
 }
 
-/** None of it keeps the process alive by itself. */
+/** Nothing here keeps the process alive by itself. */
 export interface NativeLinux {
   readonly kind: 'addon' | 'fallback';
   /** Why it is the fallback; empty for the addon. */
   readonly reason: string;
-  /** What is worse than with the addon, a sentence each, to be logged as warnings. */
+  /** Disadvantages against the addon, a sentence each, to be logged as warnings. */
   readonly degradations: readonly string[];
   openFileWatch(listener: FileWatchListener): FileWatch;
   openKernelLog(): KernelLog;

@@ -27,7 +27,7 @@ export class NativeMemoryTriggers implements MemoryTriggers {
   onMemoryUsage(directory: string, bytes: bigint, listener: (event: TriggerEvent) => void): TriggerSubscription {
     return this.#subscribe(
       (deliver) => this.#binding.cgroupEventOpen(join(directory, 'cgroup.event_control'), join(directory, 'memory.usage_in_bytes'), bytes.toString(), deliver),
-      // The kernel fires once more when the cgroup is removed, and says no more than that.
+      // The kernel fires once more when the cgroup is removed, without another sign.
       () => !exists(directory),
       'MemoryTriggers.onMemoryUsage',
       directory,

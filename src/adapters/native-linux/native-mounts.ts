@@ -11,7 +11,7 @@ import { parseMountinfo } from './mountinfo.js';
 
 const unmountFlag = { force: 1, noFollow: 8 } as const;
 
-/** What a mount answers whose file system is dead. */
+/** Errors of a mount whose file system is dead. */
 export const corruptedMountErrors: ReadonlySet<number> = new Set(
   [errno.ENOTCONN, errno.ESTALE, errno.EIO, errno.EACCES, errno.EWOULDBLOCK, errno.ENODEV, 112 /* EHOSTDOWN, which node:os doesn't list */].map((number) => -number),
 );
@@ -39,7 +39,7 @@ export class NativeMounts implements PortOf<MountOperations>, PortOf<FilesystemU
       const inherited = bindFlagsOf((await this.usage({ path: target }, call)).mountOptions ?? [], 'mounts.bind', target);
       checked(await this.#binding.mount('', target, '', mountFlag.bind | mountFlag.remount | wanted | inherited, ''), 'mounts.bind', target);
     } catch (error) {
-      // A recursive bind may hold mounts of its own; what can't be undone stays an error of this bind.
+      // A recursive bind may hold mounts of its own; an incomplete undo stays an error of this bind.
       checked(await this.#binding.unmount(target, unmountFlag.noFollow), 'mounts.bind: undo', target);
       throw error;
     }
@@ -78,7 +78,7 @@ export class NativeMounts implements PortOf<MountOperations>, PortOf<FilesystemU
     const status = await this.#binding.mountRoot(path);
     if (status >= 0) return status === 1 ? 'mounted' : 'not-mounted';
     if (status === -errno.ENOENT || status === -errno.ENOTDIR) return 'absent';
-    // A kernel before 5.8 doesn't say; its table of mounts does.
+    // A kernel before 5.8 doesn't report it; its mount table does.
     if (status === -errno.EOPNOTSUPP) return mountStateInTable(path);
     if (corruptedMountErrors.has(status)) return 'corrupted';
     throw portErrorOf(status, 'mounts.state', path);

@@ -1,5 +1,5 @@
-// Numbers out of the kernel's small text files, found where they are read: hundreds of texts need not become strings.
-// Invariant: what is no number, or isn't there, is NaN; the addon (native/number_forms.h) and the fallback find the same.
+// Numbers from the kernel's small text files, parsed at the reading, so that hundreds of texts needn't become strings.
+// Invariant: anything but a number is NaN; the addon (native/number_forms.h) and the fallback give the same results.
 
 export type NumberForm =
   /** One number for each word of the file, in their order; a word that is none is NaN. */
@@ -13,12 +13,12 @@ export type NumberForm =
   /** How many entries the directory has, then how many of the first `socketsLookedAtMax` are links to sockets: /proc/<pid>/fd. */
   | { readonly kind: 'sockets' };
 
-/** As native/number_forms.h has them. */
+/** As in native/number_forms.h. */
 export const formNumbers: Readonly<Record<NumberForm['kind'], number>> = { words: 1, keyed: 2, assigned: 3, links: 4, sockets: 5 };
 
 export const socketsLookedAtMax = 1024;
 
-/** The answer to one read; `index` is the position in the slots asked for. */
+/** The result of one read; `index` is the position in the requested slots. */
 export class FileBatchNumbers {
   readonly #numbers: Float64Array;
   readonly #counts: Int32Array;
@@ -56,7 +56,7 @@ export class FileBatchNumbers {
   }
 }
 
-/** @param truncated the last word may be cut, and is left out */
+/** @param truncated the last word may be cut, and is skipped */
 export function numbersOfText(form: Extract<NumberForm, { readonly kind: 'words' | 'keyed' | 'assigned' }>, text: string, truncated: boolean): readonly number[] {
   switch (form.kind) {
     case 'words':
@@ -80,7 +80,7 @@ function numberOfWord(word: string): number {
 function keyedNumbers(keys: readonly string[], text: string, truncated: boolean): readonly number[] {
   const whole = truncated ? text.slice(0, text.lastIndexOf('\n') + 1) : text;
   return keys.map((key) => {
-    // Searched in the text as it is: to cut it into lines costs more than all else here.
+    // Searches the whole text: splitting it into lines costs more than everything else here.
     let at = whole.startsWith(`${key} `) ? 0 : whole.indexOf(`\n${key} `) + 1;
     if (at === 0 && !whole.startsWith(`${key} `)) return Number.NaN;
     at += key.length;

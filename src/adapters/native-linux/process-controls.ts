@@ -28,7 +28,7 @@ export interface ResourceLimits {
 }
 
 export interface ServiceManager {
-  /** `KEY=value` lines of sd_notify(3), sent as one message. `unsupervised`: no service manager asked for it. Errors: unavailable, not-found (its socket is gone). */
+  /** `KEY=value` lines of sd_notify(3), sent as one message. `unsupervised`: no service manager requested it. Errors: unavailable, not-found (its socket is gone). */
   notify(lines: readonly string[]): 'sent' | 'unsupervised';
   /** The service manager ends us when no `WATCHDOG=1` came for so long; null when it doesn't watch this process. */
   watchdogMicros(): number | null;

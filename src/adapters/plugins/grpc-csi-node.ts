@@ -11,7 +11,7 @@ import {
 } from './gen/csi-v1.js';
 import { callPlugin, type PluginMethod } from './plugin-calls.js';
 
-/** Of the reference, for each call. */
+/** The Go kubelet's limit for each call. */
 const timeoutMillis = 120_000;
 
 export class GrpcCsiNode implements PortOf<CsiNodeOperations> {

@@ -4,7 +4,7 @@ import type { DraCall, DraPluginOperations } from '../../ports/outbound/dra-plug
 import { DRAPluginService } from './gen/dra-v1.js';
 import { callPlugin } from './plugin-calls.js';
 
-/** Of the reference, for each call. */
+/** The Go kubelet's limit for each call. */
 const timeoutMillis = 45_000;
 
 export class GrpcDraPlugin implements PortOf<DraPluginOperations> {

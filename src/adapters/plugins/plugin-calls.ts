@@ -4,7 +4,7 @@ import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
 import { GrpcChannel, type GrpcFailure, grpcCodeName, portErrorKindOf, statusMessage, unixDial } from '../grpc/index.js';
 
-/** As much as gRPC takes by default. */
+/** gRPC's default limit. */
 const messageBytesMax = 4 * 1024 * 1024;
 const microsPerMilli = 1000;
 
@@ -19,7 +19,7 @@ export interface PluginCall<Request, Reply> {
   readonly method: PluginMethod<Request, Reply>;
   readonly socket: string;
   readonly request: Request;
-  /** Where the caller gives no time. */
+  /** The default time limit. */
   readonly timeoutMillis: number;
   /** `port.operation`. */
   readonly operation: string;
@@ -61,7 +61,7 @@ function decoded<Request, Reply>(method: PluginMethod<Request, Reply>, answer: B
   }
 }
 
-/** With the text that Go prints. */
+/** With Go's text. */
 function pluginError(failure: GrpcFailure, operation: string, subject: string): PortError {
   const name = grpcCodeName(failure.code);
   return new PortError({ kind: portErrorKindOf(failure.code), message: `rpc error: code = ${name} desc = ${statusMessage(failure)}`, operation, subject, cause: failure });

@@ -13,7 +13,7 @@ const stopTimeMs = 500;
 
 const oldService = { list: { ...PodResourcesListerService.list, path: '/v1alpha1.PodResourcesLister/List' } };
 
-/** @param nowMillis a clock that never goes back */
+/** @param nowMillis a monotonic clock */
 export class PodResourcesService {
   private readonly server = new Server();
   private readonly injector;

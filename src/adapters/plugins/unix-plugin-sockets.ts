@@ -96,7 +96,7 @@ export class UnixPluginSockets implements PortOf<PluginSocketOperations> {
   }
 }
 
-/** A directory that is gone by now has nothing in it. */
+/** A directory removed meanwhile is empty. */
 function namesIn(path: string): string[] {
   try {
     return readdirSync(path).filter((name) => !name.startsWith('.'));

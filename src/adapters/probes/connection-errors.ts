@@ -1,4 +1,4 @@
-// What went wrong with a connection, in the words of the reference's network library: people search for them.
+// Connection errors in the words of Go's network library: users search for them.
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connect: connection refused',
@@ -9,7 +9,7 @@ const reasons: Readonly<Record<string, string>> = {
   EINVAL: 'connect: invalid argument',
 };
 
-/** @param address host and port as they are written in a URL */
+/** @param address host and port as in a URL */
 export function connectionErrorText(error: unknown, address: string): string {
   const { code = '', message } = firstOf(error);
   const reason = reasons[code];

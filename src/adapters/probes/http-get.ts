@@ -10,7 +10,7 @@ import { connectionErrorText } from './connection-errors.js';
 /** How much of a body is shown, and the rest of a character that begins within it. */
 const bodyMaxBytes = 10 * 1024 + 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** As the reference's: a workload may send more than Node's 16 KiB of headers. */
+/** As in the Go kubelet: a workload may send more than Node's 16 KiB of headers. */
 const headersMaxBytes = 10 * 1024 * 1024;
 /** OpenSSL's error for a plain HTTP answer. */
 const plainHttpProblem = /SSL routines.*:(wrong version number|packet length too long|http request):/s;
@@ -62,7 +62,7 @@ class Limit {
     return this.passed;
   }
 
-  /** From now on this request is the one to end. */
+  /** Sets the request to end. */
   holds(request: ClientRequest): void {
     this.request = request;
     if (this.ended) this.end();

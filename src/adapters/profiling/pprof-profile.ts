@@ -8,10 +8,10 @@ export interface ValueType {
 }
 
 export interface Frame {
-  /** '' where it has no name. */
+  /** '' without a name. */
   readonly functionName: string;
   readonly url: string;
-  /** From 0; -1: not known. */
+  /** From 0; -1: unknown. */
   readonly lineNumber: number;
 }
 
@@ -122,7 +122,7 @@ class Message {
     return Buffer.concat(this.parts);
   }
 
-  /** 0 is left out, as it is what a field is without being there. */
+  /** 0 is omitted, since it is the default. */
   number(field: number, value: number): void {
     if (value !== 0) this.parts.push(varint(field << 3), varint(value));
   }

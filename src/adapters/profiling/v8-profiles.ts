@@ -9,7 +9,7 @@ const heapIntervalBytes = 32_768;
 /** Not CPU time at all. */
 const idle = '(idle)';
 
-/** There is one under way already. */
+/** Another profile is in progress. */
 export class ProfileInUse extends Error {}
 
 const underWay = new Set<string>();
@@ -36,7 +36,7 @@ export function takeCpuProfile(seconds: number, signal: AbortSignal): Promise<Bu
   });
 }
 
-/** Of what is allocated during that time and lives at its end. */
+/** Of allocations during that time that are live at its end. */
 export function takeHeapProfile(seconds: number, signal: AbortSignal): Promise<Buffer> {
   return alone('heap', async (session) => {
     const startedMillis = Date.now();

@@ -29,7 +29,7 @@ const flushed = promisify(fsync);
 /** NAME_MAX of the file systems in use, in bytes. */
 export const nameBytesMax = 255;
 
-/** Refuses what is not a single file name. */
+/** Refuses anything but a single file name. */
 export function checkName(name: string): string {
   if (name === '' || name === '.' || name === '..' || name.includes('/') || name.includes('\0'))
     throw new FileRefusal('invalid-argument', `${JSON.stringify(name)} is no file name`);
@@ -42,13 +42,13 @@ export class DirectoryHandle {
 
   private constructor(
     private readonly fd: number,
-    /** As it was when it was opened; where it is now is what `where` asks. */
+    /** The path when it was opened; `where` returns the current one. */
     readonly path: string,
   ) {
     descriptorOpened(fd, path);
   }
 
-  /** For lists of steps that begin here. */
+  /** For step lists that begin here. */
   get descriptor(): number {
     return this.fd;
   }
@@ -59,7 +59,7 @@ export class DirectoryHandle {
     return new DirectoryHandle(openSync(path, openPathFlag | constants.O_DIRECTORY), path);
   }
 
-  /** One that is there, by a path without links at its end. */
+  /** An existing directory, by a path without links at its end. */
   static existing(path: string): DirectoryHandle {
     return new DirectoryHandle(openSync(path, asDirectory), path);
   }
@@ -81,7 +81,7 @@ export class DirectoryHandle {
     chmodSync(`/proc/self/fd/${this.fd}`, mode);
   }
 
-  /** Where the directory is now. */
+  /** The directory's current path. */
   where(): string {
     return readlinkSync(`/proc/self/fd/${this.fd}`);
   }
@@ -107,7 +107,7 @@ export class DirectoryHandle {
     }
   }
 
-  /** Makes the directory unless it is there, and enters it. */
+  /** Makes the directory if absent, and enters it. */
   ensure(name: string, mode: number): DirectoryHandle {
     try {
       mkdirSync(this.at(name), { mode });
@@ -150,7 +150,7 @@ export class DirectoryHandle {
     ignoringAbsence(() => unlinkSync(this.at(name)));
   }
 
-  /** Only an empty one. Absent: succeeds. */
+  /** Only an empty one. Succeeds if absent. */
   removeDirectory(name: string): void {
     ignoringAbsence(() => rmdirSync(this.at(name)));
   }
@@ -190,7 +190,7 @@ export function walking<T>(from: DirectoryHandle, elements: readonly string[], w
   return next === null ? null : using(next, (directory) => walking(directory, rest, work));
 }
 
-/** The same, making what is absent. */
+/** The same, making absent directories. */
 export function making<T>(from: DirectoryHandle, elements: readonly string[], mode: number, work: (directory: DirectoryHandle) => T): T {
   const [first, ...rest] = elements;
   return first === undefined ? work(from) : using(from.ensure(first, mode), (directory) => making(directory, rest, mode, work));

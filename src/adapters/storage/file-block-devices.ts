@@ -16,7 +16,7 @@ const loopBacking = /^loop\d+$/;
 
 export interface BlockDevicePaths {
   readonly rootDirectory: string;
-  /** Where `losetup` is looked for, in this order. */
+  /** The search path of `losetup`. */
   readonly programDirectories: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export class FileBlockDevices implements PortOf<BlockDeviceOperations> {
     private readonly mounts: PortOf<MountOperations>,
   ) {}
 
-  /** Makes the root when it is absent. Throws what the kernel says. */
+  /** Makes the root if absent. Throws the kernel's error. */
   static open(paths: BlockDevicePaths, mounts: PortOf<MountOperations>): FileBlockDevices {
     return new FileBlockDevices(DirectoryHandle.root(paths.rootDirectory, directoryMode), paths, mounts);
   }
@@ -45,7 +45,7 @@ export class FileBlockDevices implements PortOf<BlockDeviceOperations> {
       this.checkPod(map);
       const file = this.fileOf(map);
       if (isMounted(file) && statSync(file).rdev !== rdev) await this.release(map, call);
-      // First: what is bound is found again by the link alone.
+      // First: only the link identifies a bind mount later.
       this.linked(map, (found) => found !== real, real);
       if (!isMounted(file)) await this.mounts.bind({ source: real, target: file, recursive: false, options: [] }, call);
       if (loopsOf(file).length === 0) await this.losetup(['--find', file], call);

@@ -27,7 +27,7 @@ export class FileContainerLogs implements PortOf<ContainerLogOperations> {
     private readonly logs: DirectoryHandle,
   ) {}
 
-  /** Makes the directory when it is absent. Throws what the kernel says. */
+  /** Makes the directory if absent. Throws the kernel's error. */
   static open(podLogsDirectory: string): FileContainerLogs {
     return new FileContainerLogs(podLogsDirectory, DirectoryHandle.root(podLogsDirectory, directoryMode));
   }
@@ -171,7 +171,7 @@ async function compressFile(logs: DirectoryHandle, name: string, call: Call): Pr
       const signal = call.signal instanceof AbortSignal ? { signal: call.signal } : {};
       await pipeline(source.createReadStream(), createGzip(), target.createWriteStream({ flush: true }), signal);
     } finally {
-      // Waits for what is still being written.
+      // Waits for pending writes.
       await target.close();
     }
     logs.rename(unfinished, `${name}${compressedSuffix}`);

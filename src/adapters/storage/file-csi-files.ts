@@ -23,7 +23,7 @@ const devicePlaces = ['publish', 'staging'];
 export class FileCsiFiles implements PortOf<CsiFileOperations> {
   private constructor(private readonly root: DirectoryHandle) {}
 
-  /** Makes the root when it is absent. Throws what the kernel says. */
+  /** Makes the root if absent. Throws the kernel's error. */
   static open({ rootDirectory }: { readonly rootDirectory: string }): FileCsiFiles {
     return new FileCsiFiles(DirectoryHandle.root(rootDirectory, directoryMode));
   }
@@ -40,7 +40,7 @@ export class FileCsiFiles implements PortOf<CsiFileOperations> {
       }
       making(this.root, elements.slice(0, -1), directoryMode, (directory) => {
         if (data !== null) write(directory, data);
-        // What is mounted there already is left to itself: to enter it could hang.
+        // An existing mount is not entered: that could hang.
         if (makesPlace && directory.look(elements.at(-1) as string) === null) directory.ensure(elements.at(-1) as string, directoryMode).close();
       });
       return null;
@@ -76,7 +76,7 @@ export class FileCsiFiles implements PortOf<CsiFileOperations> {
       checkName(volume);
       const outcome = walking(this.root, devicesDirectory, (devices) => {
         if ([volume, ...devicePlaces.map((kind) => `${kind}/${volume}`)].some((place) => isMounted(`${devices.where()}/${place}`))) return 'mounted';
-        // The file is last: while anything is left, the volume is known for what it is.
+        // The file last: it identifies the volume while anything is left.
         for (const kind of devicePlaces) walking(devices, [kind], (places) => places.removeDirectory(volume));
         walking(devices, [volume], (own) => {
           own.removeDirectory('dev');

@@ -36,7 +36,7 @@ export function errnoName(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** A refusal found before the kernel was asked; `carryOut` says which operation it was. */
+/** A refusal before any system call; `carryOut` adds the operation. */
 export class FileRefusal extends Error {
   constructor(
     readonly kind: PortErrorKind,
@@ -54,7 +54,7 @@ export function fileError(error: unknown, operation: string, subject: string): P
   return new PortError({ kind: kinds[errnoName(error)] ?? 'unknown', message, operation, subject, cause: error });
 }
 
-/** Runs one operation of a port. A call that is cancelled already is not begun. */
+/** Runs one operation of a port. A cancelled call doesn't begin. */
 export async function carryOut<T>(operation: string, subject: string, call: Call, work: () => T | Promise<T>): Promise<T> {
   if (call.signal.aborted) throw new PortError({ kind: 'cancelled', message: 'context canceled', operation, subject });
   try {
@@ -65,7 +65,7 @@ export async function carryOut<T>(operation: string, subject: string, call: Call
 }
 
 /**
- * Work on many files, which may be slow ones, in slices: others have their turn between two pieces, and may change what the later ones find.
+ * Work on many files, possibly slow ones, in slices: other work runs between two pieces, and may change later files.
  * Stops between two pieces when the call is cancelled.
  */
 export async function inSlices<T>(operation: string, subject: string, call: Call, items: readonly T[], work: (item: T) => void): Promise<void> {

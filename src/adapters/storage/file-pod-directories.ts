@@ -19,7 +19,7 @@ const logDirectoryMode = 0o755;
 /** Any user of the container writes its last words. */
 const terminationFileMode = 0o666;
 const hostsMode = 0o644;
-/** The mode that the reference's own store of files gives. */
+/** The mode of the Go kubelet's file store. */
 const userNamespaceMode = 0o600;
 /** A file with its one mapping has some hundred. */
 const userNamespaceBytesMax = 65_536n;
@@ -35,7 +35,7 @@ export interface PodDirectoryPaths {
   readonly rootDirectory: string;
   /** `podLogsDir` of the configuration. */
   readonly podLogsDirectory: string;
-  /** Who carries lists of steps out; plain Node when not given. */
+  /** The runner of step lists; plain Node by default. */
   readonly steps?: FileStepRunner;
 }
 
@@ -50,7 +50,7 @@ export class FilePodDirectories implements PortOf<PodDirectoryOperations> {
     this.steps = paths.steps ?? new FallbackFileSteps();
   }
 
-  /** Makes the roots when they are absent. Throws what the kernel says. */
+  /** Makes the roots if absent. Throws the kernel's error. */
   static open(paths: PodDirectoryPaths): FilePodDirectories {
     const pods = using(DirectoryHandle.root(paths.rootDirectory, directoryMode), (root) => root.ensure('pods', directoryMode));
     try {
@@ -130,7 +130,7 @@ export class FilePodDirectories implements PortOf<PodDirectoryOperations> {
   writeHosts({ uid, text }: { readonly uid: string; readonly text: string }, call: Call): Promise<null> {
     return carryOut('podDirectories.writeHosts', uid, call, async () => {
       const list = new FileSteps([this.pods]);
-      // Containers write into their hosts file: one that was changed is replaced, an equal one is left, since running containers hold its inode.
+      // Containers write into their hosts file: a changed one is replaced, an equal one stays, since running containers hold its inode.
       const pod = list.enter(0, checkName(uid), tolerated.absent);
       const written = list.replace(pod, hostsFile, hostsMode, text);
       if ((await carriedOut(this.steps, list)).status(written) < 0) throw new FileRefusal('not-found', `the pod ${uid} has no directory`);
@@ -168,7 +168,7 @@ interface PodContent {
   readonly all: readonly string[];
 }
 
-/** Volumes may hold data: only their empty directories go, and when one is not empty nothing else of the pod goes either. */
+/** Volumes may hold data: only their empty directories are removed, and if one is not empty nothing else of the pod is removed either. */
 function removal(pods: StepRoot, uid: string, { volumes, subpaths, all }: PodContent): FileSteps {
   const list = new FileSteps([pods]);
   const pod = list.enter(0, uid, tolerated.absent);

@@ -20,9 +20,9 @@ const absent = -systemConstants.errno.ENOENT;
 export interface PodLogPaths {
   /** `podLogsDir` of the configuration. */
   readonly podLogsDirectory: string;
-  /** Where collectors look: /var/log/containers, or a directory of one's own. */
+  /** The log collectors' directory: /var/log/containers, or another one. */
   readonly linksDirectory: string;
-  /** Who carries lists of steps out; plain Node when not given. */
+  /** The runner of step lists; plain Node by default. */
   readonly steps?: FileStepRunner;
 }
 
@@ -37,7 +37,7 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
     this.steps = paths.steps ?? new FallbackFileSteps();
   }
 
-  /** Makes both directories when they are absent. Throws what the kernel says. */
+  /** Makes both directories if absent. Throws the kernel's error. */
   static open(paths: PodLogPaths): FilePodLogs {
     const logs = DirectoryHandle.root(paths.podLogsDirectory, directoryMode);
     try {
@@ -83,7 +83,7 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
 
   removeContainerLogs({ logPaths, links }: PodLogOperations['removeContainerLogs']['request'], call: Call): Promise<null> {
     return carryOut('podLogs.removeContainerLogs', logPaths[0] ?? links[0] ?? '', call, async () => {
-      // A container that was never started has no log path. A bad one keeps none of the others.
+      // A container that was never started has no log path. A malformed one doesn't affect the others.
       const refused: (() => void)[] = [];
       const logs = parsedEach(
         logPaths.filter((path) => path !== ''),
@@ -134,7 +134,7 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
       let removed = 0;
       const names = this.links.entries().flatMap((entry) => (entry.isSymbolicLink() && entry.name.endsWith(logSuffix) ? [entry.name] : []));
       await inSlices('podLogs.removeDeadLinks', linksDirectory, call, names, (name) => {
-        // Since they were listed it may have gone, or have become something else.
+        // Since the listing it may have been removed or replaced.
         if (this.links.look(name)?.isSymbolicLink() !== true || !this.isDead(name)) return;
         this.links.unlink(name);
         removed++;
@@ -143,7 +143,7 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
     });
   }
 
-  /** While a log is rotated its name is gone for a moment, but then the rotated file is there; a removed container has none of them. */
+  /** During a rotation the log's name is absent for a moment, but then the rotated file exists; a removed container has neither. */
   private isDead(link: string): boolean {
     const target = this.links.linkTarget(link);
     const path = target.startsWith('/') ? target : `${this.paths.linksDirectory}/${target}`;
@@ -179,7 +179,7 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
   }
 }
 
-/** The last of the directories below one; what is done in it is passed over when one of them is absent. */
+/** The last of nested directories; steps in it are skipped if one of them is absent. */
 function entered(list: FileSteps, root: number, elements: readonly string[], tolerates: number = tolerated.absent): number {
   return elements.reduce((directory, name) => list.enter(directory, name, tolerates), root);
 }

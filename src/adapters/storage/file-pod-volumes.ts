@@ -1,6 +1,6 @@
-// Volumes of the node itself on the file system: a directory, a tmpfs in it, and the payloads that are written there.
-// Invariants: nothing outside `<root>/pods/<uid>` is made, mounted or removed; what a container put into a volume is only ever removed,
-// never followed; a tmpfs is unmounted only where it is the volume's own.
+// Volumes of the node itself on the file system: a directory, a tmpfs in it, and the payloads written there.
+// Invariants: nothing outside `<root>/pods/<uid>` is made, mounted or removed; a container's entries in a volume are only ever removed,
+// never followed; a tmpfs is unmounted only if it is the volume's own.
 import { chmodSync, chownSync, constants, fstatSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -35,7 +35,7 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
     private readonly openBeneath: OpenBeneath,
   ) {}
 
-  /** Makes the roots when they are absent. Throws what the kernel says. */
+  /** Makes the roots if absent. Throws the kernel's error. */
   static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>, openBeneath: OpenBeneath): FilePodVolumes {
     const root = DirectoryHandle.root(rootDirectory, directoryMode);
     return new FilePodVolumes(root, root.ensure('pods', directoryMode), mounts, keepsTmpfsFromSwap(), openBeneath);
@@ -73,7 +73,7 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
     if (tmpfs === null && hugePages === null) {
       if (marked && isThere) return;
     } else {
-      // One that was mounted before a crash is taken as it is, with what may be in it.
+      // A mount from before a crash is kept, with its content.
       const mounted = isMountPoint(plugin, volume);
       if (mounted && hugePages !== null) checkPageSize(path, hugePages.pageSize);
       if (marked && mounted) return;
@@ -105,7 +105,7 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
     });
   }
 
-  /** What a container wrote is opened by its rules: no link leads out of the volume, and nothing makes the agent wait. */
+  /** A container's file is opened by strict rules: no link leads out of the volume, and nothing blocks the agent. */
   private readFile({ uid, plugin, volume, path }: VolumeAddress & { readonly path: string }): Buffer | null {
     return walking(this.pods, [uid, 'volumes', plugin, volume], (directory) => {
       try {
@@ -143,7 +143,7 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
     return carryOut('podVolumes.tearDown', subjectOf(address), call, async () => {
       checkAddress(address);
       const { uid, plugin, volume, marker } = address;
-      // First: with the mark a volume that is half gone would be taken for a whole one.
+      // First: with the mark a partly removed volume would count as complete.
       walking(this.pods, [uid, ...markerDirectory], (markers) => removeTree(markers, marker, removeEverything));
       const parent = walking(this.pods, [uid, 'volumes'], (volumes) => volumes.enterIfPresent(plugin));
       if (parent === null) return null;
@@ -180,19 +180,19 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
   }
 }
 
-/** Of this host: whether memory volumes can be kept out of swap. */
+/** Whether this host can keep memory volumes out of swap. */
 export function keepsTmpfsFromSwap(): boolean {
   return knowsNoSwap(release(), readFileSync('/proc/self/uid_map', 'utf8'));
 }
 
-/** Whether a tmpfs may be kept out of swap: since Linux 6.4, and never from within a user namespace. */
+/** Whether a tmpfs supports noswap: since Linux 6.4, and never within a user namespace. */
 export function knowsNoSwap(kernelRelease: string, uidMap: string): boolean {
   const [major = 0, minor = 0] = kernelRelease.split('.').map((part) => Number.parseInt(part, 10));
   const isInitialNamespace = /^\s*0\s+0\s+4294967295\s*$/.test(uidMap);
   return isInitialNamespace && (major > 6 || (major === 6 && minor >= 4));
 }
 
-/** The kernel's table writes `2M` for what the API calls `2Mi`. */
+/** The kernel's table writes `2M` for the API's `2Mi`. */
 function checkPageSize(path: string, wanted: string): void {
   const mount = parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')).findLast(({ mountPoint }) => mountPoint === path);
   const found = mount?.superOptions.find((option) => option.startsWith('pagesize='))?.slice('pagesize='.length) ?? null;

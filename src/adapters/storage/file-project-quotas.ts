@@ -18,7 +18,7 @@ const boundlessKibibytes = 2n ** 48n - 1n;
 
 export interface ProjectQuotaPaths {
   readonly rootDirectory: string;
-  /** Of the files `projects` and `projid`: `/etc`. */
+  /** The directory of the files `projects` and `projid`: `/etc`. */
   readonly filesDirectory: string;
   /** How long another process may hold these files; default 5 s. */
   readonly lockPatienceMillis?: number;
@@ -26,7 +26,7 @@ export interface ProjectQuotaPaths {
 
 export class FileProjectQuotas implements PortOf<ProjectQuotaOperations> {
   private readonly files: ProjectFiles;
-  /** By directory, as recorded; null until it was read. */
+  /** By directory, as recorded; null until the first read. */
   private known: Map<string, number> | null = null;
   private swept = false;
 
@@ -62,7 +62,7 @@ export class FileProjectQuotas implements PortOf<ProjectQuotaOperations> {
   clear(place: QuotaPlace, call: Call): Promise<null> {
     return carryOut('projectQuotas.clear', subjectOf(place), call, async () => {
       const path = this.pathOf(place);
-      // As it is in the file: another agent may have recorded it.
+      // From the file: another agent may have recorded it.
       this.known = null;
       const projectId = this.recorded().get(path);
       if (projectId !== undefined) await this.free(path, projectId);
@@ -106,7 +106,7 @@ export class FileProjectQuotas implements PortOf<ProjectQuotaOperations> {
     throw new FileRefusal('resource-exhausted', 'cannot find available quota ID');
   }
 
-  /** Runs every step; the directory may be gone, and the file system may have stopped to count. */
+  /** Runs every step; the directory may be gone, and accounting may be off. */
   private async free(path: string, projectId: number): Promise<void> {
     const failures: unknown[] = [];
     const step = async (work: () => Promise<unknown>) => {

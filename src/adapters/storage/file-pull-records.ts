@@ -1,5 +1,5 @@
 // Intents and records of image pulls as files: `<root>/image_manager/{pulling,pulled}/sha256-<hex>`.
-// Invariant: what a write answered survives kill -9 and power loss whole; only the agent's user can read it.
+// Invariant: an answered write survives kill -9 and power loss whole; only the agent's user can read it.
 import { join } from 'node:path';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { PullRecordFile, PullRecordKind, PullRecordOperations } from '../../ports/outbound/pull-records.js';
@@ -15,7 +15,7 @@ const temporarySuffix = '.tmp';
 export class FilePullRecords implements PortOf<PullRecordOperations> {
   private constructor(private readonly directories: Readonly<Record<PullRecordKind, StateDirectory>>) {}
 
-  /** Throws what the kernel says. */
+  /** Throws the kernel's error. */
   static open({ rootDirectory }: { readonly rootDirectory: string }): FilePullRecords {
     const open = (kind: PullRecordKind) => StateDirectory.open(join(rootDirectory, 'image_manager', kind), directoryMode);
     return new FilePullRecords({ pulling: open('pulling'), pulled: open('pulled') });

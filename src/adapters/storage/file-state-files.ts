@@ -1,5 +1,5 @@
-// The agent's state files in its root directory: `cpu_manager_state` and the like.
-// Invariant: only plain file names; what a write answered survives kill -9 and power loss whole; only the agent's user can read it.
+// The agent's state files in its root directory: `cpu_manager_state` and similar ones.
+// Invariant: only plain file names; an answered write survives kill -9 and power loss whole; only the agent's user can read it.
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { StateFileOperations } from '../../ports/outbound/state-files.js';
 import { carryOut, FileRefusal } from './file-errors.js';
@@ -12,7 +12,7 @@ const plainName = /^[a-z][a-z0-9_]*$/;
 export class FileStateFiles implements PortOf<StateFileOperations> {
   private constructor(private readonly directory: StateDirectory) {}
 
-  /** Throws what the kernel says. */
+  /** Throws the kernel's error. */
   static open(rootDirectory: string): FileStateFiles {
     return new FileStateFiles(StateDirectory.open(rootDirectory, directoryMode));
   }

@@ -1,6 +1,6 @@
-// Parts of volumes bound below a pod's own directory. A container may exchange anything in its volumes at any moment, so paths there are
-// opened one element below the other, never through a link, and what was opened is what is bound.
-// Invariant: nothing outside the volume that was named is made or bound, and nothing outside `pods/<uid>/volume-subpaths` is removed.
+// Parts of volumes, bind-mounted below a pod's own directory. A container may exchange anything in its volumes at any moment, so paths there are
+// opened element by element, never through a link, and the opened object is bind-mounted.
+// Invariant: nothing outside the named volume is made or bound, and nothing outside `pods/<uid>/volume-subpaths` is removed.
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, readlinkSync, rmdirSync } from 'node:fs';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
@@ -20,7 +20,7 @@ export class FileSubPaths implements PortOf<SubPathOperations> {
     private readonly trees: Trees,
   ) {}
 
-  /** Makes the roots when they are absent. Throws what the kernel says. */
+  /** Makes the roots if absent. Throws the kernel's error. */
   static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>, trees: Trees): FileSubPaths {
     const pods = using(DirectoryHandle.root(rootDirectory, directoryMode), (root) => root.ensure('pods', directoryMode));
     return new FileSubPaths(pods, `${rootDirectory.replace(/\/+$/, '')}/pods`, mounts, trees);
@@ -49,7 +49,7 @@ export class FileSubPaths implements PortOf<SubPathOperations> {
     return carryOut('subPaths.carryOut', uid, call, async () => {
       checkName(uid);
       for (const step of steps) {
-        // Where a server doesn't answer this waits on a thread of its own, and not what follows on the loop.
+        // With a dead server this blocks a thread of its own, not the loop.
         if ('root' in step) await this.trees.status(step.root, true);
         await this.step(uid, step, call);
       }
@@ -133,7 +133,7 @@ export class FileSubPaths implements PortOf<SubPathOperations> {
   }
 }
 
-/** @param mode null: nothing is there */
+/** @param mode null: absent */
 function entryOf(mode: number | null, path: string): PathEntry {
   if (mode === null) return { kind: 'absent' };
   switch (mode & constants.S_IFMT) {

@@ -20,11 +20,11 @@ const microsPerMilli = 1000;
 
 export interface VolumeMountPaths {
   readonly rootDirectory: string;
-  /** Where `mount.<fsType>` is looked for, in this order. */
+  /** The search path of `mount.<fsType>`. */
   readonly helperDirectories: readonly string[];
 }
 
-/** As mount(8) has them. */
+/** As in mount(8). */
 export const mountHelperDirectories: readonly string[] = ['/sbin', '/usr/sbin', '/sbin/fs.d', '/sbin/fs'];
 
 export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
@@ -35,7 +35,7 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
     private readonly trees: Trees,
   ) {}
 
-  /** Makes the root when it is absent. Throws what the kernel says. */
+  /** Makes the root if absent. Throws the kernel's error. */
   static open(paths: VolumeMountPaths, mounts: PortOf<MountOperations>, trees: Trees): FileVolumeMounts {
     return new FileVolumeMounts(DirectoryHandle.root(paths.rootDirectory, directoryMode), paths, mounts, trees);
   }
@@ -120,7 +120,7 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
     const first = await Promise.race([gentle, late]).finally(() => clearTimeout(timer));
     if (first !== 'late') return;
     await this.mounts.unmount({ target, force: true }, call);
-    // What was waiting has been given up by that, or says what is wrong.
+    // The waiting unmount has been abandoned by that, or reports the error.
     await gentle;
   }
 
@@ -164,7 +164,7 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
     });
   }
 
-  /** Without touching what is at its end. */
+  /** Without touching the last element. */
   private pathOf(place: VolumePlace): string {
     const elements = elementsOf(place);
     const parent = walking(this.root, elements.slice(0, -1), (directory) => directory.where());
@@ -202,7 +202,7 @@ function isWithin(path: string, { mountPoint }: MountinfoEntry): boolean {
 
 type Enter = (directory: DirectoryHandle, element: string) => DirectoryHandle | null;
 
-/** Holds the directory open for as long as the work takes. Null: there is no such directory. */
+/** Keeps the directory open during the work. Null if the directory is absent. */
 async function holding<T>(from: DirectoryHandle, elements: readonly string[], enter: Enter, work: (directory: DirectoryHandle) => Promise<T>): Promise<T | null> {
   let directory: DirectoryHandle | null = null;
   try {

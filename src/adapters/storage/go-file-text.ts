@@ -22,7 +22,7 @@ const calls: Readonly<Record<string, string>> = {
   fsync: 'sync',
 };
 
-/** Where libuv's words aren't those of the C library. */
+/** libuv's texts that differ from the C library's. */
 const words: Readonly<Record<string, string>> = {
   EEXIST: 'file exists',
   EBUSY: 'device or resource busy',
@@ -56,7 +56,7 @@ export function goErrnoText(code: string): string {
   return words[code] ?? text;
 }
 
-/** Calls on a descriptor don't say which file it was. */
+/** Errors of calls on a descriptor lack the file's name. */
 export function named<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -66,7 +66,7 @@ export function named<T>(path: string, work: () => T): T {
   }
 }
 
-/** With descriptors of directories replaced by what they were opened on. */
+/** Replaces descriptors of directories by their paths. */
 function realName(path: string): string {
   return path.replace(/^\/proc\/self\/fd\/(\d+)/, (whole, fd: string) => namesOfDescriptors.get(Number(fd)) ?? whole);
 }

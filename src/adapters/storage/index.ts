@@ -1,4 +1,4 @@
-// The face of the storage adapter: what the agent keeps in files, and how file systems' refusals become port errors.
+// The public exports of the storage adapter: the agent's files, and the mapping of file system errors to port errors.
 export { checkName } from './directory-handle.js';
 export { FileBlockDevices } from './file-block-devices.js';
 export { FileContainerLogs } from './file-container-logs.js';

@@ -1,5 +1,5 @@
-// The volumes that are in a pod's directory, by their links or their directories alone: a volume may be a mount of a server that is dead, and is never entered.
-// Only a CSI volume has a directory of the kubelet's own around what is mounted, and in it the file that says whose it is.
+// The volumes in a pod's directory, by their links or their directories alone: a volume may be a mount of a dead server, and is never entered.
+// Only a CSI volume has a directory of the kubelet's own around its mount, and in it the file that identifies it.
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { LeftVolume } from '../../ports/outbound/pod-volumes.js';
 import { type DirectoryHandle, walking } from './directory-handle.js';

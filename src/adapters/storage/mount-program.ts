@@ -54,7 +54,7 @@ export interface ProgramRequest {
   readonly directories: readonly string[];
 }
 
-/** A program of the system, with its arguments one by one. `failed-precondition` where the node doesn't have it. */
+/** Runs a program of the system with an argument list. `failed-precondition` if the node lacks it. */
 export function runProgram({ program, given, directories }: ProgramRequest, call: Call): Promise<void> {
   const path = directories.map((directory) => `${directory}/${program}`).find(isProgram);
   if (path === undefined) throw new FileRefusal('failed-precondition', `the node has no ${program} in ${directories.join(', ')}`);

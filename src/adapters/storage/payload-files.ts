@@ -9,7 +9,7 @@ import { removeEverything, removeTree } from './remove-tree.js';
 
 const dataLink = '..data';
 const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** As deep as a payload may be: its paths have at most 4096 bytes. */
+/** The maximum depth of a payload: its paths have at most 4096 bytes. */
 const levelsMax = 2048;
 
 export function readPayload(volume: DirectoryHandle, paths: readonly string[]): VolumeContent {
@@ -53,7 +53,7 @@ function reading(volume: DirectoryHandle, generation: string, path: string): Pay
     });
     return found ?? { kind: 'absent' };
   } catch (error) {
-    // A file where the payload has a directory: the path is not there.
+    // A file in place of the payload's directory: the path is absent.
     if (errnoName(error) === 'ENOTDIR') return { kind: 'absent' };
     throw error;
   }
@@ -78,7 +78,7 @@ function carryOutStep(volume: DirectoryHandle, step: PayloadStep): void {
       return;
     case 'apply-fs-group':
       applyGroupBelow(volume, step, levelsMax);
-      // The volume's root comes last, as what says that the walk came to its end. Its parents are the kubelet's alone.
+      // The volume's root comes last, to mark the walk as complete. Its parents belong to the kubelet.
       applyGroup(volume.where(), step);
       return;
     default:

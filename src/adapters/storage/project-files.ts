@@ -35,7 +35,7 @@ export class ProjectFiles {
     return this.read(projectsName).text;
   }
 
-  /** Resolves when what `change` answers is on the disk. What it throws is thrown, and leaves the files to the others' changes. */
+  /** Resolves when the result of `change` is on the disk. Its exceptions are passed on, without any change of the files. */
   change(change: Change): Promise<void> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ change, settle: (failure) => (failure === null ? resolve() : reject(failure)) });
@@ -61,7 +61,7 @@ export class ProjectFiles {
   private async carryOut(changes: readonly Change[], failures: Map<Change, unknown>): Promise<unknown> {
     const held: number[] = [];
     try {
-      // The order of the reference's agent: two that took them in different orders would wait for each other.
+      // In the Go kubelet's order: different orders would deadlock.
       for (const name of [projectsName, projidName]) held.push(await this.locked(name));
       const [projects, projid] = [this.read(projectsName), this.read(projidName)];
       const before: ProjectTexts = { projects: projects.text, projid: projid.text };

@@ -18,7 +18,7 @@ export interface RemovalRule {
 
 export const removeEverything: RemovalRule = { levels: treeLevelsMax, removesFiles: true };
 
-/** Removes one entry and what the rule allows below it. Absent: succeeds. */
+/** Removes one entry and everything below it that the rule allows. Succeeds if absent. */
 export function removeTree(parent: DirectoryHandle, name: string, rule: RemovalRule): void {
   const entry = parent.look(name);
   if (entry === null) return;
@@ -35,7 +35,7 @@ export function removeTree(parent: DirectoryHandle, name: string, rule: RemovalR
 }
 
 function emptyDirectory(parent: DirectoryHandle, name: string, rule: RemovalRule): void {
-  // Between the look and the entering the directory may have gone.
+  // The directory may have been removed before it is entered.
   const directory = parent.enterIfPresent(name);
   if (directory === null) return;
   using(directory, () => {

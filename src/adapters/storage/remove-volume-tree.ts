@@ -1,6 +1,6 @@
-// Removing what containers left in a volume: as many files, as deep as they liked.
-// Invariants: nothing on another mount is removed and no link is followed; the loop gets its turn again and again; a bounded number of
-// descriptors is open, since what is too deep is first moved up.
+// Removes a container's files in a volume, of any number and depth.
+// Invariants: nothing on another mount is removed and no link is followed; the loop is yielded to regularly; a bounded number of
+// descriptors is open, since entries that are too deep are first moved up.
 import { renameSync } from 'node:fs';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { DirectoryHandle } from './directory-handle.js';
@@ -23,7 +23,7 @@ export async function removeVolumeTree(parent: DirectoryHandle, name: string): P
   try {
     if (root.mountId() !== parent.mountId()) throw new FileRefusal('failed-precondition', `cannot delete ${root.where()}: it is a mount point`);
     const removal: Removal = { root, removed: 0, moved: 0 };
-    // What was moved up is met by the next round.
+    // The next round removes moved entries.
     for (let moved = -1; moved !== removal.moved; ) {
       moved = removal.moved;
       await empty(root, removal, levelsMax);

@@ -28,7 +28,7 @@ export function replaceFile(directory: DirectoryHandle, name: string, content: s
   directory.rename(temporary, name);
 }
 
-/** For state: on the disk when it returns, also after a power loss. The file's flush, which can take long, does not hold up the loop. */
+/** For state: on the disk when it returns, also after a power loss. The file's flush, which can take long, does not block the loop. */
 export async function replaceFileDurably(directory: DirectoryHandle, name: string, content: string | Uint8Array, mode: number): Promise<void> {
   const temporary = temporaryOf(name);
   const fd = writeTemporary(directory, temporary, content, mode);

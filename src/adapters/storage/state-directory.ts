@@ -13,7 +13,7 @@ export class StateDirectory {
 
   private constructor(private readonly directory: DirectoryHandle) {}
 
-  /** Made with `mode` when absent. Throws what the kernel says. */
+  /** Made with `mode` if absent. Throws the kernel's error. */
   static open(path: string, mode: number): StateDirectory {
     const directory = DirectoryHandle.root(path, mode);
     for (const entry of directory.entries()) if (entry.isFile() && isTemporary(entry.name)) directory.unlink(entry.name);
@@ -54,7 +54,7 @@ export class StateDirectory {
       .sort();
   }
 
-  /** After the writes that were asked for. */
+  /** After the pending writes. */
   async close(): Promise<void> {
     await this.next(async () => this.directory.close());
   }

@@ -1,5 +1,5 @@
-// Lists of steps on files, with their failures as the errors that Node's own calls would have thrown, and as refusals where people need more.
-// Invariant: what `carriedOut` answers holds no failure but those that its steps tolerate.
+// Step lists on files, with their failures as the errors of Node's own calls, and as refusals if users need more.
+// Invariant: the result of `carriedOut` has only failures that its steps tolerate.
 import { getSystemErrorMap } from 'node:util';
 import { type FileStep, type FileStepOutcomes, type FileStepRunner, FileSteps, listedEntries, type StepIndex, type StepRoot } from '../native-linux/index.js';
 import { FileRefusal } from './file-errors.js';
@@ -31,7 +31,7 @@ export async function carriedOut(runner: FileStepRunner, list: FileSteps): Promi
   return outcomes;
 }
 
-/** Of a step whose status is below 0. */
+/** For a step with a status below 0. */
 export function stepError(list: FileSteps, outcomes: FileStepOutcomes, index: StepIndex): Error {
   const step = list.steps[index]!;
   const errno = outcomes.status(index);

@@ -8,7 +8,7 @@ export class FrameWriter {
   private readonly gate: WriteGate | null;
   private readonly waiting: Buffer[] = [];
 
-  /** @param guarded the socket, of a server that may close so @param drained what was written has been taken */
+  /** @param guarded the socket of a server that may close with unread output @param drained called when writes have been accepted */
   constructor(
     private readonly socket: Duplex,
     guarded: Socket | undefined,

@@ -36,14 +36,14 @@ export interface CommandSession {
   readonly stderr: Writable | null;
   /** JSON, one after the other; null: the client sends none. */
   readonly resize: Readable | null;
-  /** The client is gone, or all is said. */
+  /** The client is gone, or the session is complete. */
   readonly closed: Promise<void>;
-  /** Says how it ended, and closes. */
+  /** Sends the outcome, and closes. */
   finish(outcome: CommandOutcome): Promise<void>;
 }
 
 export const commandProtocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v3.channel.k8s.io', 'v2.channel.k8s.io', 'channel.k8s.io'] as const;
-/** By sub-protocol of a WebSocket; '' for a client that offers none. */
+/** By WebSocket sub-protocol; '' for a client without one. */
 export const channelProtocols: ReadonlyMap<string, ChannelProtocol> = new Map([
   ['', { base64: false, ends: false }],
   ['channel.k8s.io', { base64: false, ends: false }],
@@ -91,7 +91,7 @@ async function finishChannels(channels: WebSocketChannels, error: Writable, outp
   await channels.closed;
 }
 
-/** null: the client did not make its streams in time, or is gone. @param protocol one of `commandProtocols` */
+/** null: the client did not create its streams in time, or is gone. @param protocol one of `commandProtocols` */
 export function spdyCommand(socket: Duplex, head: Buffer, protocol: string, wishes: CommandWishes, creationMillis = streamCreationMillis): Promise<CommandSession | null> {
   const version = commandVersion(protocol);
   const expected = new Set(['error', ...(wishes.stdin ? ['stdin'] : []), ...(wishes.stdout ? ['stdout'] : []), ...(wishes.stderr && !wishes.tty ? ['stderr'] : [])]);
@@ -154,7 +154,7 @@ export function commandVersion(protocol: string): number {
   return Number(/^v(\d)\./.exec(protocol)?.[1] ?? '1');
 }
 
-/** Resolves when what was written is on its way, or never will be. */
+/** Resolves when the written data was sent, or never will be. */
 function ended(stream: Writable | null): Promise<void> {
   return new Promise((resolve) => {
     if (stream === null || stream.destroyed || stream.writableFinished) {
@@ -167,7 +167,7 @@ function ended(stream: Writable | null): Promise<void> {
   });
 }
 
-/** What the error stream says; '' for nothing. */
+/** The text for the error stream; '' for none. */
 export function outcomeText(outcome: CommandOutcome, inJson: boolean): string {
   const isSuccess = outcome.kind === 'exited' && outcome.exitCode === 0;
   if (!inJson) return isSuccess ? '' : outcomeMessage(outcome);
@@ -185,7 +185,7 @@ function outcomeMessage(outcome: CommandOutcome): string {
   return outcome.kind === 'exited' ? `command terminated with non-zero exit code: ${outcome.message}` : `Internal error occurred: ${outcome.message}`;
 }
 
-/** Sizes as they come. What is not one ends the stream. */
+/** Parses sizes as they arrive. A malformed one ends the stream. */
 export function readSizes(resize: Readable, listener: (size: TerminalSize) => void): void {
   let text = '';
   resize.on('data', (chunk: Buffer) => {

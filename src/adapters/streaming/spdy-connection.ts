@@ -35,7 +35,7 @@ export interface SpdyConnectionOptions {
   readonly accept?: (stream: SpdyStream) => boolean;
   /** Open at once. */
   readonly streamsMax?: number;
-  /** How long the peer has, after `close`, to read what was written and to close. 4 hours for a server, as a stream may be idle; 5 seconds for a client. */
+  /** The time for the peer, after `close`, to read the output and to close. 4 hours for a server, as a stream may be idle; 5 seconds for a client. */
   readonly lingerMillis?: number;
   /** The socket, of a client whose server closes without waiting for it to read: writes wait while that may have happened. */
   readonly guarded?: Socket;
@@ -43,7 +43,7 @@ export interface SpdyConnectionOptions {
 
 const defaultStreamsMax = 4_096;
 export const unreadMillis = 4 * 3_600_000;
-/** For a peer that nothing is owed to. */
+/** For a peer without pending output. */
 const shortLingerMillis = 5_000;
 const pieceBytes = 32 * 1024;
 /** A peer that respects windows silently stalls this long, once. */
@@ -51,7 +51,7 @@ const grantMillis = 500;
 const windowMax = 0x7fff_ffff;
 const idMax = 0x7fff_ffff;
 const initialWindowSetting = 7;
-/** Of answers that a peer asks for and does not read. */
+/** The limit of unread answers to a peer's requests. */
 const unreadAnswersMax = 1024 * 1024 + controlBytesMax;
 
 export class SpdyConnection implements StreamCarrier {
@@ -64,7 +64,7 @@ export class SpdyConnection implements StreamCarrier {
   private readonly pings = new Map<number, () => void>();
   /** Whose readers are behind. */
   private readonly behind = new Set<SpdyStream>();
-  /** With a write that the socket has not taken yet. */
+  /** With a write that the socket has not accepted yet. */
   private readonly undrained = new Set<SpdyStream>();
   private readonly accept: (stream: SpdyStream) => boolean;
   private nextId: number;
@@ -125,7 +125,7 @@ export class SpdyConnection implements StreamCarrier {
     });
   }
 
-  /** In good order: what was written goes out, and the peer has a while to close. A second call does nothing. */
+  /** In order: pending output is sent, and the peer has a while to close. A second call has no effect. */
   close(status: number = goawayStatus.ok): void {
     if (this.over) return;
     this.out.last(goawayFrame(this.lastPeerId, status));
@@ -298,7 +298,7 @@ export class SpdyConnection implements StreamCarrier {
   private takeData(streamId: number, bytes: Buffer, fin: boolean): void {
     const stream = this.streams.get(streamId);
     if (stream === undefined || stream.peerEnded) {
-      // Of a stream that was there: what was under way when it ended. Of one that never was, or after its end: a mistake.
+      // For a former stream: data in flight at its end. For an unknown one, or after its end: an error.
       const was = streamId > 0 && streamId <= (streamId % 2 === this.nextId % 2 ? this.nextId - 2 : this.lastPeerId);
       if (stream !== undefined) this.answer(rstStreamFrame(streamId, resetStatus.streamAlreadyClosed));
       else if (!was) this.answer(rstStreamFrame(streamId, resetStatus.invalidStream));
@@ -307,7 +307,7 @@ export class SpdyConnection implements StreamCarrier {
     if (bytes.length > 0) {
       stream.unacknowledged += bytes.length;
       if (stream.unacknowledged > windowBytes && this.regard === 'unknown') this.regard = 'ignores';
-      // A copy, so that a little that is kept doesn't keep the socket's whole chunk.
+      // A copy, so that a small remainder doesn't keep the socket's whole chunk.
       if (!stream.push(Buffer.from(bytes))) {
         this.behind.add(stream);
         this.socket.pause();
@@ -365,7 +365,7 @@ export class SpdyConnection implements StreamCarrier {
     this.send(stream, waiting.bytes, waiting.done);
   }
 
-  /** What a peer makes us say. */
+  /** An answer that the peer causes. */
   private answer(frame: Buffer): void {
     if (this.over) return;
     this.out.put(frame);

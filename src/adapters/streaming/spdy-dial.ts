@@ -10,7 +10,7 @@ export interface SpdyDialOptions {
   /** The client's certificate; made once, since that costs more than a session does. */
   readonly secureContext?: SecureContext;
   readonly rejectUnauthorized?: boolean;
-  /** Until there is an answer. */
+  /** Until the answer. */
   readonly answerMillis: number;
   /** The caller's cancellation. */
   readonly signal?: AbortSignal;
@@ -24,7 +24,7 @@ export type SpdyDialed =
 /** Of a refusal. */
 const bodyBytesMax = 64 * 1024;
 
-/** @param protocols what is offered, the preferred one first */
+/** @param protocols the offered ones, the preferred one first */
 export function dialSpdy(url: URL, protocols: readonly string[], { answerMillis, ...tls }: SpdyDialOptions): Promise<SpdyDialed> {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const headers = { Connection: 'Upgrade', Upgrade: spdyUpgrade, 'X-Stream-Protocol-Version': [...protocols] };
@@ -58,7 +58,7 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
       chunks.push(chunk as Buffer);
     }
   } catch {
-    // What came until it broke is what was said.
+    // The part before a break is the answer.
   }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -117,7 +117,7 @@ function settingsFrame(body: Buffer): SpdyFrame {
   return { kind: 'settings', values };
 }
 
-/** Of what follows the head, without headers. */
+/** The minimum after the head, without headers. */
 const leastBytes: ReadonlyMap<number, number> = new Map([
   [types['syn-stream'], 10],
   [types['syn-reply'], 4],

@@ -19,7 +19,7 @@ const streamHead = (() => {
   head.writeUInt32BE(spdyDictionaryId, 2);
   return head;
 })();
-/** An empty stored block: readers hand on what came before it. */
+/** An empty stored block: makes readers emit everything before it. */
 const flush = Buffer.from([0, 0, 0, 0xff, 0xff]);
 const storedHeadBytes = 5;
 

@@ -9,19 +9,19 @@ import type { SpdyHeaders } from './spdy-headers.js';
 export interface StreamCarrier {
   send(stream: SpdyStream, bytes: Buffer, done: (error?: Error | null) => void): void;
   sendEnd(stream: SpdyStream, done: (error?: Error | null) => void): void;
-  /** What was read leaves room for more. */
+  /** The read data leaves room for more. */
   consumed(stream: SpdyStream): void;
   /** The stream has ended. @param broken one direction was still open */
   forget(stream: SpdyStream, broken: boolean): void;
 }
 
-/** What a peer may send before it has to be allowed more: SPDY's own default. */
+/** The initial window of a stream: SPDY's own default. */
 export const windowBytes = 64 * 1024;
 
 export class SpdyStream extends Duplex {
   /** Read, but not yet granted again to the peer. */
   unacknowledged = 0;
-  /** What the peer lets us send. */
+  /** The peer's window for this side. */
   sendWindow: number = windowBytes;
   /** The peer will send nothing more. */
   peerEnded = false;
@@ -30,7 +30,7 @@ export class SpdyStream extends Duplex {
   waiting: { readonly bytes: Buffer; readonly done: (error?: Error | null) => void } | null = null;
   /** Ends a write that the socket has not taken yet. */
   undrained: ((error?: Error | null) => void) | null = null;
-  /** Nothing more comes or goes, but what is there may still be read. */
+  /** No more traffic, but received data may still be read. */
   isLost = false;
   private sentEnd = false;
 
@@ -47,7 +47,7 @@ export class SpdyStream extends Duplex {
   /** What comes is pushed; nothing is fetched. */
   override _read(): void {}
 
-  /** Every reader takes its bytes here, but for those that are handed on as they come. */
+  /** Every reader takes its bytes here, except for those that are passed on directly. */
   override read(size?: number): Buffer | null {
     const bytes = super.read(size) as Buffer | null;
     if (bytes !== null) this.carrier.consumed(this);
@@ -67,12 +67,12 @@ export class SpdyStream extends Duplex {
     if (!this.isUnread()) this.destroy();
   }
 
-  /** Why a write of a lost stream fails. null: it doesn't, as a failed write would take what is unread with it. */
+  /** Why a write of a lost stream fails. null: it doesn't, as a failed write would discard unread data. */
   lossForWriter(): Error | null {
     return this.isUnread() ? null : new Error('the stream is closed');
   }
 
-  /** The socket has taken what was written. */
+  /** The socket has accepted the write. */
   sent(): void {
     const { undrained } = this;
     this.undrained = null;

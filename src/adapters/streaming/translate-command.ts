@@ -12,7 +12,7 @@ import type { SpdyStream } from './spdy-stream.js';
 
 /** The one sub-protocol in which a client can end its input. */
 export const closableChannels = 'v5.channel.k8s.io';
-/** As the reference asks whether the server is there. */
+/** As often as the Go kubelet checks the server. */
 const pingMillis = 5_000;
 /** An outcome is not longer. */
 const outcomeBytesMax = 64 * 1024;
@@ -36,7 +36,7 @@ export async function translateCommand(
   else {
     const connection = new SpdyConnection(dialed.socket, { role: 'client', guarded: dialed.socket as Socket }, dialed.head);
     const pings = setInterval(() => void connection.ping(), pingMillis);
-    // A client that has gone takes its command along.
+    // A disconnected client ends its command.
     void session.closed.then(() => connection.close());
     const outcome = await runCommand(session, connection, commandVersion(dialed.protocol || 'channel.k8s.io'), wishes).catch(
       (error: unknown): CommandOutcome => ({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }),
@@ -68,7 +68,7 @@ function toServer(from: Readable | null, to: Duplex | null): void {
   to.resume();
 }
 
-/** By hand: what was written is to reach the client however the stream ends. */
+/** Written by hand: the output must reach the client for every kind of end. */
 function toClient(from: Duplex | null, to: Writable | null): Promise<void> {
   return new Promise((resolve) => {
     if (from === null || to === null) {

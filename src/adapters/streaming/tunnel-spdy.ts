@@ -1,5 +1,5 @@
 // Port-forwards of WebSocket clients that put SPDY's bytes into messages (`SPDY/3.1+portforward.k8s.io`), to a server that speaks SPDY alone.
-// Invariants: the client's handshake is answered once the server has agreed; what one side wrote before its end reaches the other one.
+// Invariants: the client's handshake is answered once the server has agreed; data from before one side's end reaches the other one.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable, Writable } from 'node:stream';
@@ -10,14 +10,14 @@ import { acceptTunnel, offeredProtocols } from './web-socket.js';
 
 const tunnelPrefix = `${spdyUpgrade}+`;
 
-/** Why there is no tunnel, as the HTTP answer that the client gets. */
+/** A refused tunnel, as the client's HTTP answer. */
 export interface TunnelRefusal {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 }
 
-/** What a client offers to speak within the tunnel; null: it offers no tunnel. */
+/** The client's protocols within the tunnel; null: it requests no tunnel. */
 export function offeredInTunnel(request: Pick<IncomingMessage, 'headers'>): readonly string[] | null {
   const offered = offeredProtocols(request).filter((name) => name.startsWith(tunnelPrefix));
   return offered.length === 0 ? null : offered.map((name) => name.slice(tunnelPrefix.length)).filter((name) => name !== '');
@@ -46,7 +46,7 @@ export async function tunnelSpdy(request: IncomingMessage, socket: Duplex, head:
   return null;
 }
 
-/** Resolves when the writer is closed. What it wrote is written on, then its end. */
+/** Resolves when the writer is closed. Forwards its data, then its end. */
 function passed(from: Readable, to: Writable): Promise<void> {
   from.pipe(to);
   // What comes for a side that is closed is thrown away: its end is still to be seen.

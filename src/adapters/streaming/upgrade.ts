@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 export const spdyUpgrade = 'SPDY/3.1';
 const protocolHeader = 'x-stream-protocol-version';
 
-/** What a client offers in `X-Stream-Protocol-Version`, once or several times, in its order. */
+/** A client's offers in `X-Stream-Protocol-Version`, in one or several headers, in its order. */
 export function offeredStreamProtocols({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): readonly string[] {
   const offered: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -18,7 +18,7 @@ export function offeredStreamProtocols({ rawHeaders }: Pick<IncomingMessage, 'ra
 
 export type Negotiated = { readonly protocol: string } | { readonly refusal: string };
 
-/** A client that offers nothing speaks the first of all, where that is one of those spoken here. @param spoken the preferred one first */
+/** A client without offers gets the first of all, if supported. @param spoken the preferred one first */
 export function negotiate(request: IncomingMessage, spoken: readonly string[], unsaid: string | null): Negotiated {
   const offered = offeredStreamProtocols(request);
   if (offered.length === 0 && unsaid !== null) return { protocol: unsaid };
@@ -27,7 +27,7 @@ export function negotiate(request: IncomingMessage, spoken: readonly string[], u
   return { refusal: `unable to upgrade: unable to negotiate protocol: client supports [${offered.join(' ')}], server accepts [${spoken.join(' ')}]` };
 }
 
-/** @param protocol null: what the client did not ask for is not said */
+/** @param protocol null: omitted, since the client did not request one */
 export function switchToSpdy(socket: Duplex, protocol: string | null): void {
   const said = protocol === null ? [] : [`X-Stream-Protocol-Version: ${protocol}`];
   socket.write(['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${spdyUpgrade}`, ...said, '', ''].join('\r\n'));

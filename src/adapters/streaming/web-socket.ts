@@ -24,7 +24,7 @@ export interface ChannelProtocol {
   readonly ends: boolean;
 }
 
-/** As Go's library has it. */
+/** The limit of Go's library. */
 export const messageBytesMax = 32 * 1024 * 1024;
 const channelBytes = 64 * 1024;
 const endOfChannel = 255;
@@ -33,9 +33,9 @@ const textMessage = { binary: false };
 const binaryMessage = { binary: true };
 
 /**
- * null: the handshake was refused, and that was said. The sub-protocol is taken out of the request and said here, since names such as
- * `SPDY/3.1+portforward.k8s.io` are none by the letter of RFC 6455, and ws keeps to that.
- * @param protocol the sub-protocol that is spoken; '' for none at all
+ * null: the handshake was refused, with an answer. The sub-protocol is removed from the request and answered here, since names such as
+ * `SPDY/3.1+portforward.k8s.io` are invalid by RFC 6455, which ws enforces.
+ * @param protocol the chosen sub-protocol; '' for none
  */
 function accept(request: IncomingMessage, socket: Duplex, head: Buffer, protocol: string): Promise<WebSocket | null> {
   const server = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: messageBytesMax, perMessageDeflate: false, closeTimeout: unreadMillis });
@@ -102,7 +102,7 @@ export class WebSocketChannels {
     return channel;
   }
 
-  /** What was written goes out first. */
+  /** Pending output is sent first. */
   close(): void {
     this.webSocket.resume();
     this.webSocket.close(normalClosure);
@@ -114,7 +114,7 @@ export class WebSocketChannels {
 
   send(channel: Channel, bytes: Buffer, done: (error?: Error | null) => void): void {
     if (this.webSocket.readyState !== states.OPEN) {
-      // A failed write would take what is unread with it.
+      // A failed write would discard unread data.
       done(channel.readableLength > 0 ? null : new Error('the connection is closed'));
       return;
     }

@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import { localPeerState } from './peer-state.js';
 
-/** Without output for so long, all that the server wrote has been read. */
+/** After this long without output, all of the server's output has been read. */
 const settledMillis = 1_000;
 const seenOpenMillis = 50;
 

@@ -32,7 +32,7 @@ export class DbusRefusal extends Error {
   }
 }
 
-/** There is no connection, or none any more: what was asked may or may not have been done. */
+/** The connection is closed: the effect of the call is unknown. */
 export class DbusDisconnected extends Error {
   override readonly name = 'DbusDisconnected';
 }
@@ -47,7 +47,7 @@ export interface DbusConnectionOptions {
   readonly socketPath: string;
   /** Whether the peer is a bus, which gives names and passes messages on. */
   readonly isBus: boolean;
-  /** To connect, to be let in, and for each call. */
+  /** For connecting, authentication, and each call. */
   readonly timeoutMillis: number;
 }
 
@@ -82,7 +82,7 @@ export class DbusConnection {
     socket.on('close', () => this.end(new DbusDisconnected('the peer closed the connection')));
   }
 
-  /** Throws DbusDisconnected, with what the kernel or the peer said. */
+  /** Throws DbusDisconnected, with the kernel's or the peer's error. */
   static async open(options: DbusConnectionOptions): Promise<DbusConnection> {
     const socket = connect({ path: options.socketPath });
     const connection = new DbusConnection(socket, options);
@@ -103,7 +103,7 @@ export class DbusConnection {
     return this.closedBy !== null;
   }
 
-  /** Asks the bus for signals that match; a peer that is no bus sends all it has. @param rule e.g. `type='signal',member='JobRemoved'` */
+  /** Subscribes to matching signals on a bus; a peer that is no bus sends all. @param rule e.g. `type='signal',member='JobRemoved'` */
   async match(rule: string): Promise<void> {
     if (this.options.isBus) await this.call({ destination: busName, path: '/org/freedesktop/DBus', interface: busName, member: 'AddMatch', signature: 's', body: [rule] });
   }

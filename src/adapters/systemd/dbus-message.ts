@@ -1,5 +1,5 @@
 // D-Bus messages as bytes and back (D-Bus specification, "Message Format").
-// Invariant: a message that is answered with is whole; what is not D-Bus is an error that ends the connection, never a guess.
+// Invariant: a returned message is complete; malformed input is an error that ends the connection, never a guess.
 import { Buffer } from 'node:buffer';
 import { DbusFormatError, DbusReader, type DbusValue, type DbusVariant, DbusWriter } from './dbus-values.js';
 
@@ -37,7 +37,7 @@ const bigEndian = 'B'.charCodeAt(0);
 const protocolVersion = 1;
 /** Up to and with the length of the array of header fields. */
 const fixedBytes = 16;
-/** The specification allows 128 MiB; what systemd and logind say to us has some hundred bytes. */
+/** The specification allows 128 MiB; messages of systemd and logind have some hundred bytes. */
 const messageBytesMax = 16 * 1024 * 1024;
 
 /** A message that is about to be sent; what isn't named is not in it. */
@@ -59,9 +59,7 @@ export function encodeMessage(message: OutgoingMessage): Uint8Array {
   return header.result();
 }
 
-/**
- * The first message of `bytes`, and how many bytes it has; null while it isn't whole. Throws DbusFormatError.
- */
+/** The first message of `bytes`, and its length; null while it is incomplete. Throws DbusFormatError. */
 export function decodeMessage(bytes: Buffer): { readonly message: DbusMessage; readonly length: number } | null {
   if (bytes.length < fixedBytes) return null;
   const order = bytes[0];

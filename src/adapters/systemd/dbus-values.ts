@@ -28,13 +28,13 @@ const arrayBytesMax = 64 * 1024 * 1024;
 const basicCodes = 'ynqiuxtbdsogh';
 const alignments: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, n: 2, q: 2, i: 4, u: 4, b: 4, h: 4, s: 4, o: 4, a: 4, x: 8, t: 8, d: 8, '(': 8, '{': 8 };
 
-/** What a peer sent, or was to be sent, is no D-Bus. */
+/** The peer's message, or one to be sent, is malformed. */
 export class DbusFormatError extends Error {
   override readonly name = 'DbusFormatError';
 }
 
 const parsed = new Map<string, readonly DbusType[]>();
-/** Signatures that are kept parsed; those that our calls have are a dozen. */
+/** The cache of parsed signatures; this project's calls have a dozen. */
 const parsedMax = 64;
 
 /** The complete types of a signature. Throws DbusFormatError. */
@@ -185,7 +185,7 @@ export class DbusWriter {
     this.bytes.writeUInt32LE(this.length - start, lengthAt);
   }
 
-  /** Where the next bytes go. The buffer may be another one afterwards. */
+  /** The position of the next bytes. May replace the buffer. */
   private room(count: number): number {
     const at = this.length;
     this.length += count;

@@ -6,7 +6,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
 export interface InhibitorLock {
-  /** Resolves when it is gone. Idempotent. */
+  /** Resolves when it is released. Idempotent. */
   release(): Promise<void>;
 }
 

@@ -19,9 +19,9 @@ import type { SystemBus } from './system-bus.js';
 export interface LogindOptions {
   readonly bus: SystemBus;
   readonly deliver: (event: ShutdownSignal | ShutdownSignalsLost) => void;
-  /** Where logind reads how long it waits; null: this agent may not say it. */
+  /** The drop-in file of logind's maximum delay; null: this agent may not write it. */
   readonly dropIn: string | null;
-  /** Where the record of the last shutdown is kept. */
+  /** The directory of the last shutdown's record. */
   readonly directory: string;
   readonly inhibitor?: InhibitorOptions;
 }
@@ -127,7 +127,7 @@ export class LogindNodeShutdown implements PortOf<NodeShutdownOperations> {
     this.options.deliver({ type: 'shutdown-signals-lost' });
   }
 
-  /** Sees to it that logind waits for as long as is needed. */
+  /** Ensures that logind's maximum delay suffices. */
   private async lengthen(neededSeconds: number): Promise<void> {
     const neededMicros = BigInt(neededSeconds) * 1_000_000n;
     if ((await this.delayMicros()) >= neededMicros) return;

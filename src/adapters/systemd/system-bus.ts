@@ -13,9 +13,9 @@ export interface SystemBusOptions {
 
 const defaultAddress = 'unix:path=/run/dbus/system_bus_socket';
 const defaultPrivateSocket = '/run/systemd/private';
-/** As long as other libraries wait: 25 s. */
+/** The default of other libraries: 25 s. */
 const defaultTimeoutMillis = 25_000;
-/** Of a call whose connection goes. */
+/** Of a call whose connection is lost. */
 const triesMax = 3;
 
 export class SystemBus {
@@ -24,7 +24,7 @@ export class SystemBus {
 
   constructor(private readonly options: SystemBusOptions = {}) {}
 
-  /** Runs `work` on a connection, on a new one when it goes. Throws what `work` throws, and DbusDisconnected. */
+  /** Runs `work` on a connection, again on a new one after a loss. Throws the error of `work`, and DbusDisconnected. */
   async use<T>(work: (connection: DbusConnection) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       const connection = await this.open();
@@ -75,7 +75,7 @@ export class SystemBus {
   }
 }
 
-/** As Go's dialler says it, for those who know its words. */
+/** In the words of Go's dialler, which users know. */
 function goDialText(message: string, socketPath: string): string {
   const why = message.startsWith('connect ENOENT') ? 'no such file or directory' : message.startsWith('connect ECONNREFUSED') ? 'connection refused' : null;
   return why === null ? message : `dial unix ${socketPath.replace('\0', '@')}: connect: ${why}`;
@@ -93,7 +93,7 @@ export function socketPaths(address: string): string[] {
   });
 }
 
-/** `%2f` is `/`. What is no such escape stays as it is. */
+/** `%2f` is `/`. Malformed escapes stay unchanged. */
 function decoded(value: string): string {
   return value.replaceAll(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -45,7 +45,7 @@ export class SystemdUnits {
 
   constructor(private readonly options: SystemdUnitsOptions) {}
 
-  /** The major version, e.g. 252; asked for once. */
+  /** The major version, e.g. 252; requested once. */
   async version(): Promise<number> {
     if (this.known !== null) return this.known;
     const [variant] = await this.options.bus.use((connection) =>
@@ -58,7 +58,7 @@ export class SystemdUnits {
     return this.known;
   }
 
-  /** Makes a slice below another one; one that is there stays as it is. Answers with whether it was made now. */
+  /** Makes a slice below another one; an existing one is unchanged. Returns whether it was made now. */
   async startSlice(unit: string, parent: string, cgroupVersion: 1 | 2): Promise<boolean> {
     const properties = sliceProperties(unit, parent, cgroupVersion);
     const body = [unit, replace, properties.map(withVariant), []];
@@ -78,13 +78,13 @@ export class SystemdUnits {
     throw new UnitFailure(`error creating systemd unit \`${unit}\`: got \`${result}\``);
   }
 
-  /** Sets them for as long as the unit is there. None: nothing is asked. */
+  /** Sets them for as long as the unit exists. Without any: no call. */
   async setProperties(unit: string, properties: readonly UnitProperty[]): Promise<void> {
     if (properties.length === 0) return;
     await this.call('SetUnitProperties', 'sba(sv)', [unit, true, properties.map(withVariant)]);
   }
 
-  /** Takes it down, with the units below it. One that isn't there is success. */
+  /** Stops it, with the units below it. An absent one is success. */
   async stop(unit: string): Promise<void> {
     try {
       // Ignores the job's result: the caller checks the cgroup afterwards.
@@ -136,7 +136,7 @@ export class SystemdUnits {
 
 class JobTimeout extends Error {}
 
-/** Waits for one job's end. Ends of the unit's jobs that come before the job's name is known are kept. */
+/** Waits for one job's end. Keeps ends of the unit's jobs that come before the job's name is known. */
 class JobEnd {
   private readonly ends = new Map<string, string>();
   private wake: () => void = () => {};

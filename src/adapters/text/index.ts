@@ -1,3 +1,3 @@
-// Texts that people write: their encodings.
+// Texts of users: their encodings.
 export { type DecodedText, decodeText } from './decode-text.js';
 export { EncodingError, readTextFile, readTextFileSync } from './read-text-file.js';

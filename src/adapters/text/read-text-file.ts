@@ -1,9 +1,9 @@
-// A small text file, whole. What the kernel says is thrown as it is, what its encoding says as an error that names the file.
+// A small text file, whole. Throws the kernel's errors unchanged, and encoding errors with the file's name.
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { decodeText } from './decode-text.js';
 
-/** The file is there, and no text in an encoding that is read. */
+/** The file exists, but has an unsupported encoding. */
 export class EncodingError extends Error {}
 
 export function readTextFileSync(path: string): string {

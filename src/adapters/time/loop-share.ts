@@ -2,10 +2,10 @@
 // Invariant: at most `sliceMillis` of such work plus one piece run in one turn, for any number of tasks.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** A quarter of what the agent allows itself to hold up the loop for. */
+/** A quarter of the agent's limit for blocking the loop. */
 const sliceMillis = 2.5;
 
-/** When work of this kind began in the turn that is under way; null: not yet. */
+/** The start of this kind of work in the current turn; null: not yet. */
 let turnBegan: number | null = null;
 
 function turnStart(): number {

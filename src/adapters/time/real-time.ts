@@ -17,7 +17,7 @@ export class RealTime {
     return this.startMicros + Math.floor((performance.now() - this.startedMs) * microsPerMillisecond * this.speed);
   }
 
-  /** Calls once that much of its time has gone by (at once for 0), unless `stop` comes first. Returns how to withdraw it. */
+  /** Calls after that much of its time (at once for 0), unless `stop` comes first. Returns a function that cancels it. */
   after(micros: Micros, call: () => void): () => void {
     if (micros <= 0) {
       call();

@@ -18,7 +18,7 @@ export interface ClockStep {
 export interface ClockSources {
   /** Since the epoch, in milliseconds. */
   wallMillis(): number;
-  /** Since any moment, in milliseconds with fractions; never goes back. */
+  /** Since any moment, in milliseconds with fractions; monotonic. */
   monotonicMillis(): number;
 }
 
@@ -28,7 +28,7 @@ export class WallAnchoredClock {
   /** Wall time minus monotonic time when the process started. */
   private readonly offset: Micros;
   private last: Micros = 0;
-  /** How far the wall clock is ahead of `now`, as far as it was reported. */
+  /** The last reported offset of the wall clock from `now`. */
   private reportedAhead: Micros = 0;
 
   constructor(

@@ -1,5 +1,5 @@
-// Spans of calls that this agent makes: to the runtime over gRPC, to the apiserver over HTTP. Named and described as OpenTelemetry's conventions
-// for RPC and HTTP have it; the context goes along in the call's headers.
+// Spans of this agent's calls: to the runtime over gRPC, to the apiserver over HTTP. Named and described by OpenTelemetry's conventions
+// for RPC and HTTP; the call's headers carry the context.
 import type { ClientTrace, TraceRequest } from '../apiserver/index.js';
 import { type CallTrace, grpcCodeName } from '../grpc/index.js';
 import { headersOf } from './span-context.js';

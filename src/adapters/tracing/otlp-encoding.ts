@@ -1,11 +1,11 @@
-// Spans as the bytes of an ExportTraceServiceRequest of OTLP 1, and what an answer to it says. Written by hand: it is six messages, and the stubs
-// or the library would be loaded for them alone (the library: 17 MB and 0.15 s of CPU).
-// Invariant: fields with their default are left out, as protobuf has it.
+// Encodes spans as an ExportTraceServiceRequest of OTLP 1, and decodes the answer. Written by hand: it is six messages, for which the stubs
+// or the library would have to be loaded (the library: 17 MB and 0.15 s of CPU).
+// Invariant: fields with their default are omitted, as in protobuf.
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { FinishedSpan, SpanAttributes } from './span.js';
 import type { SpanContext } from './span-context.js';
 
-/** The instrumentation scope of all spans, the reference's for those of its own. */
+/** The instrumentation scope of all spans, the same as in the Go kubelet. */
 export const scopeName = 'k8s.io/kubernetes/pkg/kubelet';
 
 const kinds = { internal: 1, server: 2, client: 3 } as const;
@@ -84,7 +84,7 @@ function writeSpan(out: BinaryWriter, span: FinishedSpan): void {
     out.tag(3, WireType.Varint).int32(statusError);
     out.join();
   }
-  // Of a span it says where the parent was.
+  // The location of the parent.
   out.tag(16, WireType.Bit32).fixed32(flagsOf(context, parent?.isRemote === true));
 }
 

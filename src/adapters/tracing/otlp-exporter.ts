@@ -7,7 +7,7 @@ import type { FinishedSpan, SpanAttributes } from './span.js';
 import type { SendOutcome } from './span-batches.js';
 
 const path = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
-/** An answer says next to nothing. */
+/** An answer is nearly empty. */
 const answerBytesMax = 1024 * 1024;
 
 /** Status codes that OTLP defines as retryable. */

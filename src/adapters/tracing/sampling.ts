@@ -5,7 +5,7 @@ import type { SpanContext } from './span-context.js';
 
 const perMillion = 1_000_000;
 
-/** @param ratePerMillion 0: only what a parent asks for */
+/** @param ratePerMillion 0: only for sampled parents */
 export function isSampled(parent: SpanContext | null, traceId: string, ratePerMillion: number): boolean {
   if (parent !== null) return parent.isSampled;
   if (ratePerMillion >= perMillion) return true;

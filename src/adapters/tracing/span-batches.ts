@@ -36,7 +36,7 @@ export interface SpanBatchLimits {
   readonly triesMillis: number;
 }
 
-/** Those of the reference's library. */
+/** Those of Go's library. */
 export const defaultBatchLimits: SpanBatchLimits = {
   waitingMax: 2048,
   batchMax: 512,
@@ -65,7 +65,7 @@ export class SpanBatches {
     this.limits = { ...defaultBatchLimits, ...options.limits };
   }
 
-  /** Spans that wait, those of the batch under way apart. */
+  /** Queued spans, without those of the batch in progress. */
   get length(): number {
     return this.waiting.length;
   }
@@ -81,7 +81,7 @@ export class SpanBatches {
     else this.timer ??= setTimeout(() => this.go(), delayMillis).unref();
   }
 
-  /** Sends what waits, with one try for each batch, within that time; what is left is dropped. Takes no more spans. */
+  /** Sends queued spans, with one try for each batch, within that time; drops the rest. Accepts no more spans. */
   async close(graceMillis: number): Promise<void> {
     this.isClosed = true;
     await this.flush(graceMillis);

@@ -15,7 +15,7 @@ export interface SpanContext {
   readonly baggage: string;
 }
 
-/** As headers of Node come: names in lower case. */
+/** Node's headers: names in lower case. */
 export type IncomingTraceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const traceStateLengthMax = 512;
@@ -32,7 +32,7 @@ export function remoteContext(headers: IncomingTraceHeaders): SpanContext | null
   // Later versions may have more fields; version 00 has none.
   if (version === '' || version === 'ff' || (version === '00' && more !== undefined)) return null;
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
-  // As the reference reads it: version 0 knows two flags.
+  // As the Go library reads it: version 0 has two flags.
   if (version === '00' && Number.parseInt(flags, 16) > 3) return null;
   const isSampled = (Number.parseInt(flags, 16) & 1) === 1;
   return { traceId, spanId, isSampled, isRemote: true, traceState: traceStateOf(textOf(headers.tracestate)), baggage: baggageOf(textOf(headers.baggage)) };

@@ -33,7 +33,7 @@ export interface SpanStart {
   readonly links: readonly SpanContext[];
 }
 
-/** As the reference's library. */
+/** As in Go's library. */
 export const attributesMax = 128;
 /** A failure of a runtime may quote a whole log. */
 export const textLengthMax = 4096;
@@ -63,7 +63,7 @@ export class Span {
     if (this.context.isSampled && !this.isOver) this.attributes = { ...this.attributes, ...attributes };
   }
 
-  /** The words are cut to what a span may hold. */
+  /** Truncates the message to a span's limit. */
   fail(message: string): void {
     if (this.context.isSampled && !this.isOver) this.failure = cut(message);
   }
@@ -75,7 +75,7 @@ export class Span {
     if (!this.context.isSampled) return;
     const all = Object.entries(this.attributes);
     const attributes = Object.fromEntries(all.slice(0, attributesMax).map(([key, value]) => [key, typeof value === 'string' ? cut(value) : value]));
-    // The clock of the host may be set back while it is under way.
+    // The host's clock may be set back meanwhile.
     const endedAt = Math.max(this.start.startedAt, this.now());
     this.ended({ ...this.start, attributes, failure: this.failure, endedAt, droppedAttributes: Math.max(0, all.length - attributesMax) });
   }

@@ -9,10 +9,10 @@ import { type FinishedSpan, Span, type SpanAttributes, type SpanKind } from './s
 import type { SpanContext } from './span-context.js';
 
 export interface TracerOptions {
-  /** 0 to 1000000; 0: only what a parent asks for. */
+  /** 0 to 1000000; 0: only for sampled parents. */
   readonly samplingRatePerMillion: number;
   now(): Micros;
-  /** Takes what is recorded. */
+  /** Receives recorded spans. */
   ended(span: FinishedSpan): void;
 }
 
@@ -29,7 +29,7 @@ export class Tracer {
 
   constructor(private readonly options: TracerOptions) {}
 
-  /** The span under which this runs; null: none, or it has ended. */
+  /** The current span; null: none, or it has ended. */
   get current(): Span | null {
     const span = this.store.getStore() ?? null;
     return span?.hasEnded === false ? span : null;

@@ -11,7 +11,7 @@ import { resolveScalar } from './resolve-scalar.js';
 export const maxDocumentBytes = 10 * 1024 * 1024;
 
 /**
- * Reads the first document of a text; of bytes, when they are UTF-8, or UTF-16 with a byte order mark, which makes any text YAML.
+ * Reads the first document of a text, or of bytes in UTF-8, or in UTF-16 with a byte order mark, which makes any text YAML.
  * Of several values of one key the last is kept and the key is listed in `duplicateKeys`.
  */
 export function parseYaml(source: string | Uint8Array): ParsedDocument | RefusedDocument {

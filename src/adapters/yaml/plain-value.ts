@@ -10,11 +10,11 @@ export interface PlainMap {
 /** A key that occurred twice in one map. */
 export interface DuplicateKey {
   readonly key: string;
-  /** The keys and list positions above, as `a.b[0].key`; what a JSON decoder names. */
+  /** The parent keys and list positions, as `a.b[0].key`; a JSON decoder's form. */
   readonly path: string;
-  /** 1-based line of the later value; what a YAML decoder names. */
+  /** 1-based line of the later value; a YAML decoder's form. */
   readonly line: number;
-  /** One of the two values came in by a merge key, which is there to be overridden. */
+  /** One of the two values came from a merge key, which may be overridden. */
   readonly isMerged: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface ParsedDocument {
   readonly format: 'json' | 'yaml';
   /** null for an empty document; the last of several values of one key. */
   readonly value: PlainValue;
-  /** In the order met. The caller decides whether they matter. */
+  /** In order of occurrence. The caller decides whether they matter. */
   readonly duplicateKeys: readonly DuplicateKey[];
 }
 
@@ -37,7 +37,7 @@ export interface RefusedDocument {
 
 /** Raised inside the parsers, turned into a `RefusedDocument` by `parseYaml`. */
 export class DocumentError extends Error {
-  /** Where in the text, in UTF-16 units; null when it is no single place. */
+  /** The position in the text, in UTF-16 units; null without a single place. */
   readonly offset: number | null;
 
   constructor(message: string, offset: number | null) {

@@ -1,5 +1,5 @@
-// What a YAML scalar means: YAML 1.1 as the Kubernetes tools read it (`yes` is true, 0644 is octal, base 60 and timestamps are text).
-// Invariant: a pure function of the tag and the text; nothing else in the adapter gives a scalar its type.
+// The value of a YAML scalar: YAML 1.1 as the Kubernetes tools read it (`yes` is true, 0644 is octal, base 60 and timestamps are text).
+// Invariant: a pure function of the tag and the text; only this file types scalars.
 import { DocumentError, integerOf, type PlainValue } from './plain-value.js';
 
 const booleans = new Map<string, boolean>();
@@ -19,8 +19,8 @@ function formsOf(word: string): string[] {
 const prefix = 'tag:yaml.org,2002:';
 
 /**
- * The value of a scalar. `tag` is the explicit tag, null without one; `plain` says that it was not quoted.
- * Throws `DocumentError` for a text that its tag does not allow, and for infinities, which JSON has no form for.
+ * The value of a scalar. `tag` is the explicit tag, null without one; `plain`: not quoted.
+ * Throws `DocumentError` for a text that its tag does not allow, and for infinities, which JSON lacks.
  */
 export function resolveScalar(text: string, tag: string | null, plain: boolean, offset: number): PlainValue {
   if (tag === null) return plain ? resolvePlain(text, offset) : text;

@@ -1,4 +1,4 @@
-// `kubelet-ctl check-config FILE [FLAG...]`: what the agent would run with, without running it.
+// `kubelet-ctl check-config FILE [FLAG...]`: the agent's effective configuration, without running it.
 // Invariant: the configuration goes to standard output, everything else to standard error; a refusal is one line and exit status 1.
 import { formatYaml } from '../../adapters/yaml/index.js';
 import { unusedSettings } from '../../domain/configuration/acted-on.js';

@@ -1,8 +1,8 @@
-// How the JavaScript engine is set for a daemon that mostly sleeps: measured on starts of pods, not on loops.
+// JavaScript engine settings for a daemon that mostly sleeps: measured on starts of pods, not on loops.
 //
-// Compiling optimised code for what runs thirty times costs more than it gives, so functions must be nine times as hot before they are compiled
+// Compiling optimised code for functions that run thirty times costs more than it gains, so functions must be nine times as hot before they are compiled
 // (3 to 4 ms of CPU less for each of thirty pod starts); and the nursery of young objects stays at its first MiB rather than growing to 16,
-// which at our rates only keeps dead objects resident (some 20 MiB less, no CPU more). What the command line sets itself is left alone.
+// which at the daemon's rates only keeps dead objects resident (some 20 MiB less, no CPU more). Settings of the command line stay unchanged.
 import { setFlagsFromString } from 'node:v8';
 
 const flags: ReadonlyMap<string, string> = new Map([

@@ -23,7 +23,7 @@ function leftColumn(flag: Flag): string {
   return `${name} ${shownType(flag)}`;
 }
 
-/** What its value is called where people read of it. */
+/** The name of its value type in help texts. */
 export function shownType({ type }: Flag): string {
   return type.name === 'stringSlice' ? 'strings' : type.name;
 }

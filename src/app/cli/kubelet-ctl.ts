@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Everything around the kubelet that no kubelet has: demonstrations, mocks, looks into a running one, checks. One module a command, loaded
-// when it is asked for.
+// Tools around the kubelet: demonstrations, mocks, queries of a running one, checks. One module a command, loaded
+// on demand.
 import { exitWhenWritten, whenReaderIsGone } from './standard-output.js';
 import { quickVersion } from './version.js';
 

@@ -101,7 +101,7 @@ async function findPod({ agent, pod, namespace }: LogsOptions): Promise<Pod> {
   return only;
 }
 
-/** A kubelet that doesn't answer says nothing about its containers: they may run. */
+/** Without the kubelet's answer the container may run. */
 async function isRunning(options: LogsOptions, containerName: string, containerId: string): Promise<boolean> {
   try {
     const { status } = await findPod(options);
@@ -154,7 +154,7 @@ function previous(options: LogsOptions): true {
   return true;
 }
 
-/** Each answers what is wrong with the value, or null. */
+/** Each returns the error of the value, or null. */
 const values: Readonly<Record<string, (options: LogsOptions, value: string) => string | null>> = {
   '-n': namespace,
   '--namespace': namespace,

@@ -85,7 +85,7 @@ function paragraphs(...texts: readonly string[]): string {
   return texts.map((text) => `.PP\n${roff(text)}`).join('\n');
 }
 
-/** Text that roff prints as it is. */
+/** Escapes text for roff. */
 function roff(text: string): string {
   return text
     .replaceAll('\\', '\\e')

@@ -74,7 +74,7 @@ async function start({ bind, http, kubeconfig, nodes, tokens, scheduler, authori
   return server;
 }
 
-/** A text: what is wrong. */
+/** A text: the error. */
 function parse(words: readonly string[]): Given | string {
   const given: Given = {
     bind: '127.0.0.1:6443',

@@ -50,7 +50,7 @@ export async function mockCri(words: readonly string[], output: ViewOutput, erro
   }
 }
 
-/** A text: what is wrong. */
+/** A text: the error. */
 function parse(words: readonly string[]): Given | string {
   const given: Given = { listen: null, speed: 1, seed: 1, registry: 'any' };
   const rest = words.flatMap((word) => (/^--[a-z]+=/.test(word) ? [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)] : [word])).reverse();

@@ -63,7 +63,7 @@ interface Given {
   mounts: boolean;
 }
 
-/** A text: what is wrong. */
+/** A text: the error. */
 function parse(words: readonly string[]): Given | string {
   const given: Given = { driver: '', plugins: '', data: '', nodeId: mockCsiDefaults.nodeId, stages: true, mounts: true };
   const rest = words.flatMap((word) => (/^--[a-z-]+=/.test(word) ? [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)] : [word])).reverse();

@@ -71,7 +71,7 @@ export function containerRows(pods: readonly Pod[]): ContainerRow[] {
   );
 }
 
-/** Why a container does not do what it should; null when it does. */
+/** Why a container does not work as it should; null if it does. */
 function trouble(container: ContainerStatus): string | null {
   const { waiting, terminated } = container.state ?? {};
   if (waiting?.reason && !['ContainerCreating', 'PodInitializing'].includes(waiting.reason)) {
@@ -119,12 +119,12 @@ export function podCells({ name, namespace, phase, ready, restarts, age, message
   return [name, namespace, phase, ready, String(restarts), age, message];
 }
 
-/** The base of a kubelet's loopback listener as people write it: with or without its scheme and last slash. */
+/** The base URL of a kubelet's loopback listener: with or without its scheme and last slash in the input. */
 export function agentUrl(given: string): string {
   return (given.includes('://') ? given : `http://${given}`).replace(/\/+$/, '');
 }
 
-/** Why a listener that is there has no pods. @param instead how to come by what was asked for */
+/** Why a reachable listener serves no pods. @param instead the alternative */
 export function guardedPods(instead: string): string {
   return `404 Not Found: this kubelet tells its pods on its own port alone, which asks who wants to know them; ${instead}`;
 }

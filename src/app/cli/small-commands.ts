@@ -1,4 +1,4 @@
-// `kubelet-ctl check-config` and `kubelet-ctl replay`: they read, say what they found, and end.
+// `kubelet-ctl check-config` and `kubelet-ctl replay`: read their input, print the result, and end.
 import { FileConfigurationSource } from '../../adapters/config-files/index.js';
 import { readHost } from '../../adapters/linux/index.js';
 import { parseCpuSet } from '../../domain/values/cpu-set.js';

@@ -28,7 +28,7 @@ export function versionText(format: string): string {
   return `version.Info{Major:"${major}", Minor:"${minor}", GitVersion:"${version}", Compiler:"node ${process.version}", Platform:"${process.platform}/${process.arch}"}\n`;
 }
 
-/** The answer to a command line that asks for the version and nothing else; null for any other. */
+/** The answer to a command line with only the version flag; null for any other. */
 export function quickVersion(words: readonly string[]): string | null {
   if (words.length !== 1) return null;
   const format = /^--version(?:=(true|raw))?$/.exec(words[0] ?? '');

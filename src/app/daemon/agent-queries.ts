@@ -13,7 +13,7 @@ export function agentQueries(state: AgentState, health: LoopHealth, logFailure: 
   return {
     pods() {
       const pods = [...state.pods.pods.values()];
-      // Of pods that are aside not every one is among those that the agent works with.
+      // Pods that are set aside may be missing among the agent's pods.
       for (const { uid, pod } of state.setAside.pods.values()) if (pod !== null && !state.pods.pods.has(uid)) pods.push(pod);
       return podList(pods.map((pod) => withSetAside(state, withStatus(state, asAsked(state, pod)))));
     },
@@ -29,7 +29,7 @@ export function agentQueries(state: AgentState, health: LoopHealth, logFailure: 
   };
 }
 
-/** It fails when the socket that device plugins register at can't be served; none is served, so nothing has failed: who asks for this check still gets it. */
+/** Fails if the socket for device plugins can't be served; none is served, so nothing has failed: clients of this check still get it. */
 const deviceRegistration: HealthCheck = { name: 'device-plugin', failure: null };
 
 /** Shows the requested resources of a pod, not the allocated ones. */

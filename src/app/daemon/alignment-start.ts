@@ -30,7 +30,7 @@ export async function alignmentSettings(loaded: LoadedConfiguration, startup: St
   return settings;
 }
 
-/** The oldest form of the file names containers by their ids: only then the runtime is asked whose they are. */
+/** The oldest form of the file names containers by their ids: only for it the runtime is asked for their pods. */
 async function namedContainers(text: string, { runtime }: Ports, call: Call): Promise<ReadonlyMap<string, ContainerName>> {
   if (readCpuCheckpoint(text, new Map()).ok) return new Map();
   const { pods } = await runtime.listPods({ uid: null }, call);

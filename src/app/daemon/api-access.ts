@@ -39,13 +39,13 @@ export interface ApiAccess {
 export interface ApiAccessOptions {
   readonly loaded: LoadedConfiguration;
   readonly nodeName: string;
-  /** Where certificates are kept. */
+  /** The directory of certificates. */
   readonly certificateDirectory: string;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly trace: TraceRequest | null;
-  /** Takes what the agent's watches see. */
+  /** Receives the events of the agent's watches. */
   deliver(events: ApiWatchEvents): void;
   /** To be stopped with the daemon. */
   stopped(name: string, stop: () => void): void;
@@ -75,7 +75,7 @@ class Opening {
     const { loaded, clock, logger } = this.options;
     const { kubeconfig, bootstrapKubeconfig } = loaded.options;
     const { rotateCertificates } = loaded.configuration;
-    // Finishes a switch that was cut off, before anything looks for the pair.
+    // Completes an interrupted switch, before the pair is read.
     this.store(null);
     const found = tryKubeconfig(kubeconfig);
     const bootstrap = bootstrapKubeconfig === '' ? null : tryKubeconfig(bootstrapKubeconfig);
@@ -115,7 +115,7 @@ class Opening {
     return main;
   }
 
-  /** The first certificate before anything else; none of it is renewed by this process. */
+  /** The first certificate before anything else; this process renews none. */
   private async blocking(asking: ClientConfig): Promise<ApiClients> {
     const { loaded, logger } = this.options;
     const first = this.clients(asking);
@@ -136,7 +136,7 @@ class Opening {
         store,
         true,
         () => first,
-        // One that is there may be of another cluster, or of a process that was killed before it wrote the kubeconfig: it counts for nothing.
+        // An existing pair may belong to another cluster, or to a process that was killed before it wrote the kubeconfig: it is ignored.
         true,
         () => {
           clearTimeout(late);
@@ -184,7 +184,7 @@ class Opening {
     const { loaded, logger, clock, environment } = this.options;
     const { configuration: c } = loaded;
     const clients = openApiClients({
-      // A pair that is kept here counts alone: the files of the kubeconfig are where it comes from.
+      // The managed pair takes precedence: the files of the kubeconfig are its source.
       config: rotated === null ? config : { ...config, user: { ...config.user, certificate: null } },
       userAgent: userAgent(),
       main: c.kubeAPIQPS < 0 ? unlimited : { perSecond: c.kubeAPIQPS, burst: c.kubeAPIBurst },
@@ -223,7 +223,7 @@ class Opening {
   }
 }
 
-/** As the reference's clients name themselves; servers take the part before the slash for the owner of fields. */
+/** The user agent of the Go kubelet's clients; servers use the part before the slash as the field manager. */
 function userAgent(): string {
   return `kubelet/${reportedVersion()} (${process.platform}/${architectureName()}) kubernetes/unknown`;
 }

@@ -10,7 +10,7 @@ import { PortError } from '../../ports/port-error.js';
 
 export type Loaded = { readonly config: ClientConfig; readonly problem: null } | { readonly config: null; readonly problem: string };
 
-/** Reads a kubeconfig; what is wrong with it is an answer. */
+/** Reads a kubeconfig; its error is a value. */
 export function tryKubeconfig(path: string): Loaded {
   try {
     return { config: loadKubeconfig(path), problem: null };
@@ -20,7 +20,7 @@ export function tryKubeconfig(path: string): Loaded {
   }
 }
 
-/** What the decision about a bootstrap is made of. */
+/** The inputs of the bootstrap decision. */
 export function stateOf({ config, problem }: Loaded): KubeconfigState {
   if (config === null) return { kind: 'unusable', reason: problem };
   if (config.user.certificate === null) return { kind: 'loaded', pair: null };
@@ -35,7 +35,7 @@ export function nodeConfigOf(bootstrap: ClientConfig, path: string, pemPath: str
   return { ...bootstrap, path, user: { certificate: { certificate: pem, key: pem }, token: null, basic: null, exec: null } };
 }
 
-/** Writes it as the reference does, whole or not at all, for its owner only. */
+/** Writes it as the Go kubelet does, atomically, for its owner only. */
 export function writeKubeconfig({ path, server, serverName, insecure, authority, proxyUrl }: ClientConfig, pemPath: string): void {
   const trust =
     authority === null
@@ -69,7 +69,7 @@ const healthTries = 30;
 const healthPauseMillis = 2_000;
 const healthTimeoutMicros = 1_000_000;
 
-/** Waits up to a minute for a server that answers at all; what it says to those it doesn't know is an answer too. False: it didn't. */
+/** Waits up to a minute for any answer of the server, including refusals. False: none came. */
 export async function serverAnswers({ reader }: ApiClients, signal: AbortSignal): Promise<boolean> {
   const kubeSystem = { resource: { group: '', version: 'v1', plural: 'namespaces' }, namespace: null, name: 'kube-system', client: 'main', resourceVersion: '0' } as const;
   for (let tries = 0; tries < healthTries; tries++) {

@@ -1,5 +1,5 @@
-// Where certificates are kept: as --cert-dir says. An agent beside the node's own keeps its certificates with the rest of its things, so that
-// it never takes or replaces those of the node.
+// The directory of certificates: --cert-dir. An agent beside the node's kubelet keeps its certificates in its own root directory, so that
+// it never uses or replaces those of the node.
 import { join } from 'node:path';
 import type { ProcessOptions } from '../../domain/configuration/apply-flags.js';
 import { defaultRootDirectory } from './daemon-profile.js';

@@ -34,7 +34,7 @@ export interface CertificateKeepingOptions extends CertificateKeeperSettings {
 export class CertificateKeeping {
   private readonly shell: Shell<CertificateKeeper, CertificateKeeperEvent, CertificateKeeperOperations>;
 
-  /** For who measures: read only. */
+  /** For metrics: read only. */
   readonly state: Readonly<Pick<CertificateKeeper, 'purpose' | 'facts' | 'failedAttempts'>>;
 
   constructor(options: CertificateKeepingOptions) {

@@ -13,7 +13,7 @@ type KeptCertificate = Readonly<Pick<CertificateKeeper, 'purpose' | 'facts' | 'f
 type Measured = (metrics: KubeletMetrics) => void;
 
 const waitingMax = 1_000;
-/** As the reference writes a request that got no answer. */
+/** The Go kubelet's label of a request without an answer. */
 const noAnswer = '<error>';
 const renewErrors = { client: 'kubelet_certificate_manager_client_expiration_renew_errors', server: 'kubelet_server_expiration_renew_errors' } as const;
 const lifetimes = { client: 'kubelet_certificate_manager_client_ttl_seconds', server: 'kubelet_certificate_manager_server_ttl_seconds' } as const;
@@ -25,7 +25,7 @@ export class ClientMeasuring {
 
   constructor(private readonly wall: () => Instant) {}
 
-  /** From now on everything goes there, what waited first. */
+  /** Sends everything to the metrics from now on, queued observations first. */
   watch(metrics: KubeletMetrics): void {
     this.metrics = metrics;
     for (const measured of this.waiting) measured(metrics);

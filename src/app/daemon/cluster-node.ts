@@ -17,7 +17,7 @@ export function architectureName(): string {
 export function clusterNode({ configuration: c, options, gates }: LoadedConfiguration, nodeName: string, startup: StartupValues): NodeSettings {
   return {
     nodeName,
-    // What the label says: the name that was asked for, else the host's.
+    // The label's value: the override, else the host's name.
     hostname: options.hostnameOverride.trim() === '' ? hostname().trim().toLowerCase() : nodeName,
     architecture: architectureName(),
     nodeLabels: options.nodeLabels,

@@ -1,5 +1,5 @@
-// The credential provider plugins that the two flags name, checked before the agent starts: a kubelet with plugins that can't be asked would
-// find out pod by pod.
+// The credential provider plugins of the two flags, checked before the agent starts: otherwise unusable plugins would
+// fail pod by pod.
 import { FileConfigurationSource } from '../../adapters/config-files/index.js';
 import { findPlugin } from '../../adapters/credentials/index.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';

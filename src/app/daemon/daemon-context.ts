@@ -1,4 +1,4 @@
-// What a daemon is started with, besides the host that it finds.
+// The inputs of a daemon's start, besides the host.
 import type { NativeLinux } from '../../adapters/native-linux/index.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { Logger } from '../../ports/outbound/logger.js';

@@ -4,7 +4,7 @@ import type { PortOf } from '../../ports/operation.js';
 import type { ProbingOperations } from '../../ports/outbound/probing.js';
 
 export interface DaemonProfile {
-  /** Where log collectors find symlinks to container logs. */
+  /** The directory of symlinks to container logs for log collectors. */
   readonly containerLogLinks: string;
   /**
    * This is the node's kubelet: it owns the runtime with every pod in it, the kernel's tunables and its own place among processes.
@@ -16,11 +16,11 @@ export interface DaemonProfile {
    * of the host may need them, and none is removed.
    */
   readonly ownsImages: boolean;
-  /** Of `projects` and `projid`, where the host's projects are recorded; null: this agent may give no volume a project. */
+  /** The directory of `projects` and `projid`, which record the host's projects; null: this agent may not assign projects. */
   readonly projectFilesDirectory: string | null;
   /** Take over the runtime with its pods: those without a source on this agent are stopped. */
   readonly takeOver: boolean;
-  /** A pod that is found counts as known also when a manifest asks for it: an agent whose root directory was lost finds its pods again. */
+  /** A running pod also counts as known if a manifest defines it: an agent that lost its root directory recognizes its pods. */
   readonly adoptsByManifest: boolean;
   /** The advice in the error for pods of other agents. */
   readonly takeOverAdvice: string;
@@ -29,18 +29,18 @@ export interface DaemonProfile {
   /** The same for the authenticated port, and the address in place of the configured one. */
   readonly apiPort: number | null;
   readonly apiAddress: string | null;
-  /** NDJSON file that everything that goes into the agent and comes out of it is recorded in; null: none. */
+  /** NDJSON file for the record of the agent's inputs and outputs; null: none. */
   readonly flightRecord: FlightRecordSettings | null;
-  /** Where the live page is; null: nowhere. */
+  /** The live page's settings; null: no page. */
   readonly livePage: LivePageSettings | null;
-  /** Who asks workloads over the network; null: the network itself. Pods of a mock runtime have addresses that lead nowhere. */
+  /** The implementation of probes; null: the network itself. Pods of a mock runtime have unreachable addresses. */
   readonly probing: PortOf<ProbingOperations> | null;
-  /** Whether profiles of AppArmor can be enforced; null: as the host's kernel says. Containers of a mock runtime have no kernel. */
+  /** Whether AppArmor profiles can be enforced; null: by the host's kernel. Containers of a mock runtime have no kernel. */
   readonly apparmorEnabled: boolean | null;
   readonly logind: LogindSettings;
 }
 
-/** How this agent deals with logind, if it has to wait for pods at the node's shutdown. */
+/** The agent's use of logind, if node shutdown waits for pods. */
 export interface LogindSettings {
   /** The configuration file that raises logind's maximum delay; null: this agent may not write it. */
   readonly dropIn: string | null;
@@ -49,7 +49,7 @@ export interface LogindSettings {
 }
 
 export interface LivePageSettings {
-  /** Of loopback. */
+  /** A loopback address. */
   readonly address: string;
   /** 0: any free one. */
   readonly port: number;
@@ -68,7 +68,7 @@ const takeOverAdvice =
   `Only the kubelet of the node takes over what it finds: with --root-dir ${defaultRootDirectory}, with --kubeconfig, ` +
   'or with node: own in the file that KUBELET_TS_CONFIG names.';
 
-/** What decides whose the node is: where the agent keeps its files, whether it joins a cluster, and what its own settings say. */
+/** The inputs for the node's ownership: the root directory, membership of a cluster, and the agent's own settings. */
 export interface NodeClaim {
   readonly rootDirectory: string;
   /** With --kubeconfig or --bootstrap-kubeconfig. */
@@ -81,7 +81,7 @@ export interface OwnClaims extends Pick<DaemonProfile, 'flightRecord' | 'livePag
   readonly ownsNode: boolean | null;
 }
 
-/** As `kubelet-ts` runs: the node's kubelet with the default root directory or as a node of a cluster, anything else beside it. */
+/** For `kubelet-ts`: the node's kubelet with the default root directory or as a node of a cluster, otherwise an agent beside it. */
 export function kubeletProfile({ rootDirectory, joinsCluster }: NodeClaim, own: OwnClaims): DaemonProfile {
   const ownsNode = own.ownsNode ?? (rootDirectory === defaultRootDirectory || joinsCluster);
   return {

@@ -9,7 +9,7 @@ import { SetupFailure } from './start-refusal.js';
 const directoryMode = 0o750;
 /** Checkpoints hold the memory of containers. */
 const checkpointsMode = 0o700;
-/** Log collectors that aren't root read what it links to. */
+/** Log collectors without root permission follow its links. */
 const linksMode = 0o755;
 
 const goTexts: Readonly<Record<string, string>> = {

@@ -19,7 +19,7 @@ import { SecretMasks } from './secret-masks.js';
 
 const directoryName = 'ended-steps';
 const formatVersion = 1;
-/** As many as the pause of a pod still grows with. */
+/** The number of ends up to which a pod's pause grows. */
 const keptPerPod = 8;
 const keptInAll = 64;
 const inputLengthMax = 1024 * 1024;
@@ -48,7 +48,7 @@ export class EndedSteps {
     readonly ends: readonly PodEnd[],
   ) {}
 
-  /** Reads what is there, and removes the oldest files where there are many. */
+  /** Reads the existing files, and removes the oldest beyond the limit. */
   static open(rootDirectory: string, logger: Logger): EndedSteps {
     const directory = join(rootDirectory, directoryName);
     const ends: PodEnd[] = [];

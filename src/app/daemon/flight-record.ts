@@ -41,8 +41,8 @@ export class FlightRecorder {
   }
 
   /**
-   * Begins a new record in the file's place; the one that was there goes to `FILE.previous`, since a crash is followed by a start. Throws what the
-   * kernel says. `onEnd` hears once that the record ended early, and why.
+   * Begins a new record in the file's place; moves the previous one to `FILE.previous`, since a crash is followed by a start. Throws the
+   * kernel's error. `onEnd` is called once with the reason if the record ends early.
    */
   static begin({ path, bytesMax }: FlightRecordSettings, beginning: Beginning, onEnd: (why: string) => void): FlightRecorder {
     const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
@@ -89,7 +89,7 @@ export type ReplayResult =
   /** Not a record, or one of another version. */
   | { readonly kind: 'unreadable'; readonly message: string };
 
-/** Runs a record again, without anything around it. A last line that was cut off by a crash is left out. */
+/** Replays a record, without the outside. Ignores an incomplete last line, as after a crash. */
 export function replayFile(path: string): ReplayResult {
   const lines = readFileSync(path, 'utf8').split('\n');
   lines.pop();

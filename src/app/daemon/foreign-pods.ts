@@ -35,7 +35,7 @@ export function uidsOnHost({ listing, logDirectories, cgroups }: PodsOnHost): Se
   return new Set([...listing.pods.map(({ uid }) => uid), ...logDirectories.map(podUidOfLogDirectory), ...cgroups.map(({ uid }) => uid)]);
 }
 
-/** UIDs of the pods that the manifest path asks for now: a pod that already runs as one of them is no stranger. */
+/** UIDs of the pods in the manifest path: a running pod with one of them is no stranger. */
 export async function uidsOfManifests(ports: KubeletPorts, source: FileSourceSettings | null): Promise<string[]> {
   if (source === null) return [];
   const listing = await ports.manifestDirectory.list({ path: source.path }, looking);

@@ -16,7 +16,7 @@ import type { NodeAddress } from '../../domain/status/pod-addresses.js';
 import { canonicalQuantity, quantityOf, quantitySign, subtractQuantities, zeroQuantity } from '../../domain/values/quantity.js';
 import { micros, nodeIpsOf } from './kubelet-settings.js';
 
-/** What stays as it is for as long as the agent runs. */
+/** Facts that stay unchanged while the agent runs. */
 export interface SteadyFacts {
   readonly loaded: LoadedConfiguration;
   readonly host: HostReading;
@@ -25,7 +25,7 @@ export interface SteadyFacts {
   readonly cpuCount: number;
 }
 
-/** What may change meanwhile. */
+/** Facts that may change meanwhile. */
 export interface PassingFacts {
   readonly hostsFile: string;
   readonly resolvConf: string | null;
@@ -81,7 +81,7 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
   };
 }
 
-/** Reads what may have changed. A missing hosts file is an empty one; the resolver's file is refused by its reader, pod by pod. */
+/** Reads the files that may have changed. A missing hosts file counts as empty; the resolver's file is refused by its reader, pod by pod. */
 export function readPassingFacts(resolvConfPath: string, addresses: readonly string[]): PassingFacts {
   return { hostsFile: textOf(hostsPath), resolvConf: resolvConfPath === '' ? null : textOf(resolvConfPath), addresses };
 }
@@ -94,7 +94,7 @@ function textOf(path: string): string {
   }
 }
 
-/** The addresses asked for, else the first of each family that the host has. */
+/** The configured addresses, else the first of each family on the host. */
 function nodeAddresses(asked: readonly string[], found: readonly string[]): NodeAddress[] {
   const specific = asked.filter((ip) => !unspecified.has(ip));
   const isV6 = (ip: string): boolean => ip.includes(':');
@@ -103,7 +103,7 @@ function nodeAddresses(asked: readonly string[], found: readonly string[]): Node
   return [...internal.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: hostname() }];
 }
 
-/** Capacity without what is reserved; never below nothing. */
+/** Capacity minus reservations; never negative. */
 function allocatable({ host, startup, cpuCount }: SteadyFacts): Readonly<Record<string, string>> {
   const reserved: readonly Reservation[] = [startup.kubeReserved, startup.systemReserved];
   const capacity = { cpu: quantityOf(cpuCount), memory: quantityOf(host.memoryBytes, 'BinarySI') };

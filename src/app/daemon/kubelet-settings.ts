@@ -33,7 +33,7 @@ import { StartRefusal } from './start-refusal.js';
 /** From the end of one relist to the beginning of the next, on a runtime without events. */
 const relistPeriod: Micros = 1_000_000;
 
-/** @param node null: the node is none of a cluster */
+/** @param node null: the node is in no cluster */
 export function kubeletSettings(
   loaded: LoadedConfiguration,
   profile: DaemonProfile,
@@ -150,7 +150,7 @@ function logRotationOf(c: KubeletConfiguration): LogRotationPolicy | null {
   return { maxSizeBytes, maxFiles: c.containerLogMaxFiles, maxWorkers: c.containerLogMaxWorkers, monitorInterval: micros(c.containerLogMonitorInterval) };
 }
 
-/** What is safe on this kernel, and what the node's owner allows besides. */
+/** Safe sysctls on this kernel, and those that the configuration allows. */
 function allowedSysctls(unsafe: readonly string[]): readonly string[] {
   const parsed = parseSysctlAllowlist(unsafe);
   if (!parsed.ok) throw new StartRefusal(`failed to run Kubelet: allowedUnsafeSysctls: ${parsed.error}`);
@@ -167,7 +167,7 @@ function imageSettings({ configuration: c, gates }: LoadedConfiguration, credent
   };
 }
 
-/** The configuration was checked: another text is none of the four. */
+/** The configuration was validated: no other text is possible. */
 function verificationPolicy(text: string, allowlist: readonly string[]): VerificationPolicy {
   switch (text) {
     case 'NeverVerify':
@@ -180,7 +180,7 @@ function verificationPolicy(text: string, allowlist: readonly string[]): Verific
   }
 }
 
-/** Only with an apiserver is there anything to notice. */
+/** Without an apiserver there are no changes to detect. */
 function changeDetection(strategy: string, hasApiserver: boolean): ChangeDetection {
   const known = (['Watch', 'Cache', 'Get'] as const).find((name) => name === strategy);
   if (known === undefined && hasApiserver) throw new StartRefusal(`failed to run Kubelet: unknown configmap and secret manager mode: ${strategy}`);
@@ -201,7 +201,7 @@ export function nodeNameOf(hostnameOverride: string, hostname: string): string {
   return name;
 }
 
-/** `--node-ip`: one address, or one of each family. What is no address is left out, as ever; the caller logs it. */
+/** `--node-ip`: one address, or one of each family. Ignores malformed ones, as the Go kubelet does; the caller logs it. */
 export function nodeIpsOf(text: string): readonly string[] {
   const addresses = text
     .split(',')

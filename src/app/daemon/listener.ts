@@ -14,14 +14,14 @@ export function tellsPods({ enableServer, authentication, authorization }: Kubel
   return !enableServer || (authentication.anonymous.enabled && authorization.mode === 'AlwaysAllow');
 }
 
-/** The address that it listens on, as `host:port`; null when it is switched off or could not be had yet. */
+/** The address that it listens on, as `host:port`; null if disabled or not available yet. */
 export async function openListener({ loaded, profile, logger }: DaemonContext, queries: AgentQueries, teardown: Teardown): Promise<string | null> {
   const { healthzPort, healthzBindAddress } = loaded.configuration;
   const address = isLoopback(healthzBindAddress) ? healthzBindAddress : '127.0.0.1';
   const port = profile.listenPort ?? healthzPort;
   if (port === 0 && profile.listenPort === null) return null;
   if (address !== healthzBindAddress) logger.log('warn', 'The health check listens on loopback only', { healthzBindAddress, address });
-  // A demonstration, which is started with a port, says where its own commands look.
+  // A demonstration, which is started with a port, serves its own commands.
   const pods = profile.listenPort !== null || tellsPods(loaded.configuration) ? podsRoutes(queries) : [];
   let server: LoopbackHttpServer | null = null;
   let retry: NodeJS.Timeout | null = null;

@@ -40,7 +40,7 @@ function freeCpus({ configuration }: LoadedConfiguration, { onlineCpus }: Cgroup
   return configuration.cpuManagerPolicy === 'none' ? onlineCpus : null;
 }
 
-/** Holds the system's and Kubernetes' own cgroups to what is reserved. Throws StartRefusal at the first that can't be. */
+/** Enforces the reservations on the system's and Kubernetes' own cgroups. Throws StartRefusal at the first failure. */
 export async function enforceReserved(
   loaded: LoadedConfiguration,
   startup: StartupValues,

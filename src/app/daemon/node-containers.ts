@@ -58,7 +58,7 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
     });
   }
 
-  /** Whether there is a terminal is the container's to say. */
+  /** The container's configuration decides whether there is a terminal. */
   async attach({ containerName, stdin, stdout, stderr, ...address }: Request<'attach'>, call: Call): Promise<Found<StreamingSession>> {
     const pod = this.parts.pod(address.namespace, address.podName);
     if (pod === null) return noPod;

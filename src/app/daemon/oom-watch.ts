@@ -9,7 +9,7 @@ import type { Logger } from '../../ports/outbound/logger.js';
 /** The last reported OOM kill. */
 export interface ToldKills {
   readonly bootId: string;
-  /** Of the record that ended the last one. */
+  /** Of the record that ended the last kill. */
   readonly sequence: number;
 }
 
@@ -29,7 +29,7 @@ export interface OomWatch {
   readonly killed: (kill: OomKill) => void;
 }
 
-/** Returns how to end it. A log that can't be read is said once and followed no more. */
+/** Returns a function that ends it. Logs an unreadable kernel log once and stops following it. */
 export function watchForOom({ log, file, bootId, logger, killed }: OomWatch): () => void {
   const before = file.read();
   let told = before?.bootId === bootId ? before.sequence : -1;

@@ -50,7 +50,7 @@ function openToldKills(rootDirectory: string, teardown: Teardown, logger: Logger
   };
 }
 
-/** Throws what is wrong with it. */
+/** Throws the parse error. */
 function parsed(content: Uint8Array | null): ToldKills | null {
   if (content === null) return null;
   const { bootId, sequence } = JSON.parse(Buffer.from(content).toString('utf8')) as Partial<ToldKills>;

@@ -29,7 +29,7 @@ export async function openPodResources(rootDirectory: string, queries: PodResour
   });
   server.maxConnections = connectionsMax;
   try {
-    // What an agent that was killed has left.
+    // Left by a killed agent.
     rmSync(path, { force: true });
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
   } catch (error) {

@@ -24,7 +24,7 @@ export class OwnedPods {
   /** Marks that are being made. */
   private readonly marking = new Map<string, Promise<void>>();
 
-  /** Throws what the kernel says. */
+  /** Throws the kernel's error. */
   constructor(rootDirectory: string) {
     this.directory = join(rootDirectory, directoryName);
     mkdirSync(this.directory, { recursive: true, mode: directoryMode });
@@ -74,7 +74,7 @@ export class OwnedPods {
     this.isLooking = false;
   }
 
-  /** Forgets the pods of which nothing is left. */
+  /** Forgets pods that are completely removed. */
   keepOnly(existing: ReadonlySet<string>): void {
     for (const uid of this.known) {
       if (existing.has(uid)) continue;

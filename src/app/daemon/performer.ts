@@ -11,7 +11,7 @@ import type { OwnedPods } from './owned-pods.js';
 
 type Method = (request: unknown, call: Call) => Promise<unknown>;
 
-/** With `owned`, each pod is marked as this agent's before anything of it is made. */
+/** With `owned`, marks each pod as this agent's before its first command. */
 export function performer(ports: KubeletPorts, owned: OwnedPods | null): (command: Command<KubeletOperations>, call: Call) => Promise<unknown> {
   const methods = new Map<string, Method>();
   const turns = new Turns();

@@ -11,7 +11,7 @@ const rootLockName = 'kubelet-ts.lock';
 const rootMode = 0o750;
 const retryMillis = 200;
 
-/** Makes the root directory and takes it for this process. The lock goes with the process, however that ends. */
+/** Makes the root directory and locks it for this process. The lock ends with the process. */
 export async function lockRootDirectory(rootDirectory: string, native: NativeLinux, teardown: Teardown): Promise<void> {
   try {
     mkdirSync(rootDirectory, { recursive: true, mode: rootMode });

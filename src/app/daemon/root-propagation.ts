@@ -1,7 +1,7 @@
-// The root directory as a shared mount: what containers mount into their volumes for others (`mountPropagation: Bidirectional`, as drivers of
-// volumes do) is then seen outside of them, and recursive read-only mounts of it work. As the reference, the agent binds the directory on itself
-// and shares that (spec/node.md, data directories), where the mount that holds it is not shared already.
-// Invariant: nothing that is mounted below the directory is hidden: with such mounts the directory stays as it is, and a warning says so.
+// Makes the root directory a shared mount: mounts that containers make in their volumes for others (`mountPropagation: Bidirectional`, as CSI
+// drivers do) are then visible outside of them, and recursive read-only mounts of it work. Like the Go kubelet, the agent bind-mounts the directory on itself
+// and shares that (spec/node.md, data directories), unless the mount that holds it is shared already.
+// Invariant: no mount below the directory is hidden: with such mounts the directory stays unchanged, and a warning reports it.
 import { readFileSync, realpathSync } from 'node:fs';
 import { type MountinfoEntry, parseMountinfo } from '../../adapters/native-linux/index.js';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -12,7 +12,7 @@ import { PortError } from '../../ports/port-error.js';
 const mountTable = '/proc/self/mountinfo';
 const notShared = 'Root directory is not a shared mount, what containers mount with Bidirectional propagation stays in them';
 
-/** Makes the directory, which is there, a shared mount. Never fails: what is in the way is a warning. */
+/** Makes the existing directory a shared mount. Never fails: an obstacle is a warning. */
 export async function shareRootDirectory(rootDirectory: string, mounts: Pick<PortOf<MountOperations>, 'bind' | 'propagate'>, logger: Logger, call: Call): Promise<void> {
   const root = realpathSync(rootDirectory);
   const plan = rootSharePlan(root, readFileSync(mountTable, 'utf8'));

@@ -3,7 +3,7 @@
 import type { AgentEvent } from '../../domain/agent/agent-state.js';
 import type { RuntimeEvent, RuntimeEventSource } from '../../ports/outbound/runtime-events.js';
 
-/** A runtime that says nothing for so long is treated as one without notices until it speaks. */
+/** After this much silence the runtime counts as one without events until its first answer. */
 const firstAnswerMillis = 300;
 const lookEveryMillis = 1_000;
 

@@ -8,13 +8,13 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { credentialHash } from '../../domain/images/pull-records.js';
 import type { PullCredentials } from '../../ports/outbound/container-runtime.js';
 
-/** A shorter secret is a piece of too many other texts: it is looked for as a whole text only, and only in what goes out. */
+/** A shorter secret is a part of too many other texts: it is only masked as a whole text, and only in outputs. */
 const searchedLength = 8;
 const secretsMax = 10_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Thrown when there are more secrets than can be masked. */
+/** Thrown beyond the limit of secrets to mask. */
 export class TooManySecrets extends Error {}
 
 export class SecretMasks {
@@ -58,7 +58,7 @@ export class SecretMasks {
     return mask;
   }
 
-  /** A copy in which every object that `read` knows is as it says, and every known secret in other texts is masked. */
+  /** A copy in which `read` replaces the objects it knows, and known secrets in other texts are masked. */
   private copy(value: unknown, read: (fields: Fields) => Fields | null): unknown {
     if (typeof value === 'string') return this.replaced(value, read === this.readCommand);
     if (typeof value !== 'object' || value === null) return value;
@@ -83,11 +83,11 @@ export class SecretMasks {
     return masked === latin ? bytes : Uint8Array.from(Buffer.from(masked, 'latin1'));
   }
 
-  /** Of secrets that hold others, the longest first. */
+  /** The longest secrets first, since they may contain others. */
   private expression(): RegExp {
     if (this.search !== null) return this.search;
     const searched = [...this.known.keys()].filter(({ length }) => length >= searchedLength).sort((a, b) => b.length - a.length);
-    // Without any it matches nothing.
+    // Matches nothing without secrets.
     this.search = searched.length === 0 ? /(?!)/g : new RegExp(searched.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');
     return this.search;
   }
@@ -125,7 +125,7 @@ export class SecretMasks {
     return (variables as readonly { readonly name: string; readonly value: string }[]).map(({ name, value }) => ({ name, value: this.learn(value) }));
   }
 
-  /** Its metadata stays: what is decided by name and version is decided so again. */
+  /** Keeps its metadata, so that decisions by name and version stay the same. */
   private maskSecret(secret: Fields): Fields {
     const data = Object.entries(secret.data as Record<string, unknown>).map(([key, encoded]) => {
       const bytes = Buffer.from(String(encoded), 'base64');
@@ -189,7 +189,7 @@ function hashOf(username: string, password: string): string {
   return credentialHash({ credentials, source: { kind: 'node' } });
 }
 
-/** Items of lists don't say their kind; only secrets have a type beside their data. */
+/** Items of lists have no kind; only secrets have a type beside their data. */
 function isSecret({ kind, type, data, metadata }: Fields): boolean {
   return isObject(metadata) && isObject(data) && (kind === 'Secret' || (kind === undefined && typeof type === 'string'));
 }

@@ -1,4 +1,4 @@
-// Which pods the agent has to set aside, from what ended the agents before it. What can't be read never keeps an agent from its start.
+// The pods to set aside, from the ends of earlier agents. An unreadable file never prevents a start.
 import { setAsideFileName } from '../../domain/agent/set-aside.js';
 import type { SetAsideSettings } from '../../domain/agent/set-aside-state.js';
 import type { Call } from '../../ports/operation.js';

@@ -23,7 +23,7 @@ interface Teller {
   readonly nodeName: string;
   readonly wall: Instant;
   readonly log: PortOf<EventSinkOperations>;
-  /** null: there is no apiserver. */
+  /** null: no apiserver. */
   readonly writer: Pick<PortOf<ApiWriterOperations>, 'create'> | null;
   readonly logger: Logger;
 }

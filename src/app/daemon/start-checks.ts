@@ -15,7 +15,7 @@ import { type DaemonProfile, defaultRootDirectory } from './daemon-profile.js';
 import { StartRefusal } from './start-refusal.js';
 import { checkWatchdog } from './watchdog.js';
 
-/** What the configuration alone decides. */
+/** Checks of the configuration alone. */
 export function checkConfiguration(loaded: LoadedConfiguration, host: HostReading, environment: Readonly<Record<string, string | undefined>>): StartupValues {
   const { configuration, options } = loaded;
   const online = parseCpuSet(host.onlineCpus);

@@ -69,7 +69,7 @@ export type DaemonEnd =
 
 export interface Daemon {
   readonly queries: AgentQueries;
-  /** Where the loopback listener listens, e.g. `127.0.0.1:10248`; null: nowhere. */
+  /** The address of the loopback listener, e.g. `127.0.0.1:10248`; null: none. */
   readonly address: string | null;
   /** Port of the authenticated API; null: it isn't served. */
   readonly apiPort: number | null;
@@ -80,7 +80,7 @@ export interface Daemon {
   readonly ended: Promise<DaemonEnd>;
   /** UIDs that this agent marked as its own; null where it owns the node. */
   ownedUids(): ReadonlySet<string> | null;
-  /** Everything the agent is wired from, for those who take it apart. */
+  /** The container of all parts, for tests. */
   readonly resolver: Resolver;
   /** Withdraws all pods from the agent, despite its manifests: for demonstrations that clean up. */
   withdrawPods(): void;
@@ -282,7 +282,7 @@ class DaemonStart {
     await openPodResources(steady.loaded.options.rootDir, podResourceQueries(resolver.get(tokens.kernel).state.agent), logger, teardown);
     const address = await openListener(this.context, queries, teardown);
     const page = await openLivePage(this.context, resolver, teardown, nodeName, nodeNumbers);
-    // A node of a cluster says it by itself.
+    // In a cluster the node itself records it.
     if (resolver.get(tokens.settings).node === null) await resolver.get(tokens.events).record(startingEvent(nodeName), calling());
     shell.deliver({ type: 'start' });
     await openOomWatch(this.context, resolver, teardown, (kill) => shell.deliver({ type: 'oomKill', kill }));

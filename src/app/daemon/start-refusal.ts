@@ -16,7 +16,7 @@ export class SetupFailure extends StartRefusal {
   }
 }
 
-/** What the runtime, the file system or the endpoint's text said no to, as the line that the process ends with; a mistake of the program stays what it is. */
+/** A refusal of the runtime, the file system or the endpoint's text, as the line that the process ends with; programmer errors stay unchanged. */
 export function asRefusal(error: unknown): unknown {
   const isOutside = error instanceof PortError || error instanceof EndpointError || (error instanceof Error && 'syscall' in error);
   return isOutside ? new StartRefusal(`failed to run Kubelet: ${error.message}`) : error;

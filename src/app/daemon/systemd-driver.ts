@@ -13,7 +13,7 @@ export function systemBusOf(environment: Readonly<Record<string, string | undefi
   return address === '' ? new SystemBus() : new SystemBus({ address, privateSocket: null });
 }
 
-/** Throws StartRefusal where systemd doesn't answer: no pod could be given a cgroup. */
+/** Throws StartRefusal if systemd doesn't answer: no pod could get a cgroup. */
 export async function meetSystemd(units: SystemdUnits, logger: Logger): Promise<void> {
   try {
     const version = await units.version();

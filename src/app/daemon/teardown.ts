@@ -1,5 +1,5 @@
-// What was started, to be stopped in the reverse order, each part within a time of its own.
-// Invariant: a part that hangs or fails costs its time and a line, and never keeps the others from being stopped.
+// The started parts, stopped in reverse order, each within a time limit of its own.
+// Invariant: a part that hangs or fails costs its time limit and a log line, and never prevents the stop of the others.
 import type { Logger } from '../../ports/outbound/logger.js';
 
 interface Part {
@@ -18,7 +18,7 @@ export class Teardown {
     this.parts.push({ name, deadlineMillis, stop });
   }
 
-  /** Stops everything; a second call stops what was added since. Never rejects. */
+  /** Stops everything; a second call stops parts added since. Never rejects. */
   async run(): Promise<void> {
     for (let part = this.parts.pop(); part !== undefined; part = this.parts.pop()) await this.stopOne(part);
   }

@@ -16,7 +16,7 @@ const agentMillis = 10_000;
 const byHandMillis = 5_000;
 const lookEveryMillis = 100;
 
-/** Resolves to what was left behind, one text each. */
+/** Resolves to the remaining objects, one text each. */
 export async function removePods(daemon: Daemon): Promise<string[]> {
   daemon.withdrawPods();
   const deadline = Date.now() + agentMillis;

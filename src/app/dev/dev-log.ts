@@ -1,12 +1,12 @@
-// The daemon's log in a demonstration: what a person should see as short lines (warnings, errors, Kubernetes events that warn), and everything
-// only when asked for.
+// The daemon's log in a demonstration: short lines for users (warnings, errors, Warning events), and everything
+// only on request.
 
 import { PinoLogger, redactedText, standardErrorDestination } from '../../adapters/logging/index.js';
 import { epochMicros } from '../../domain/values/instant.js';
 import type { LogFields, Logger, LogLevel } from '../../ports/outbound/logger.js';
 import type { Clock } from '../clock.js';
 
-/** Events of each pod that say the same about the whole demonstration. */
+/** Events of each pod that apply to the whole demonstration. */
 const onceReasons: ReadonlySet<string> = new Set(['MissingClusterDNS']);
 
 export class DevLog implements Logger {

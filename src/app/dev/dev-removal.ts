@@ -6,11 +6,11 @@ import { parseMountinfo } from '../../adapters/native-linux/index.js';
 
 const unmountMillis = 2_000;
 
-/** Returns why something is left behind; null: nothing is. */
+/** Returns why something remains; null: nothing does. */
 export function removeWithMounts(directory: string): string | null {
   try {
     const path = realpathSync(directory);
-    // What is busy is detached: who still uses it keeps it, and its place is free.
+    // A busy mount is detached: its users keep it, and its path is free.
     for (const words of [['-i'], ['-i', '-l']]) for (const mountPoint of mountsBelow(path)) unmount(words, mountPoint);
     const [left] = mountsBelow(path);
     if (left !== undefined) return `${left} is still mounted`;
@@ -22,7 +22,7 @@ export function removeWithMounts(directory: string): string | null {
   }
 }
 
-/** What was mounted last comes first. */
+/** The last mount comes first. */
 function mountsBelow(path: string): string[] {
   const entries = parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'));
   return entries.flatMap(({ mountPoint }) => (mountPoint === path || mountPoint.startsWith(`${path}/`) ? [mountPoint] : [])).reverse();

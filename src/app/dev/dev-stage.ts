@@ -55,7 +55,7 @@ export class DevStage {
     return join(this.directory, 'logs');
   }
 
-  /** Path from the root of the cgroup trees; pods have none of their own unless asked for. */
+  /** Path from the root of the cgroup trees; pods have cgroups of their own only if configured. */
   get cgroupRoot(): string {
     return `/${devCgroup}/${process.pid}`;
   }
@@ -120,7 +120,7 @@ export class DevStage {
     return { address: loopback, port: this.apiPort, readOnlyPort: 0, authentication: own, authorization: { ...authorization, mode: 'Webhook' } };
   }
 
-  /** @param mock answers probes and hooks for the pods that it says it runs */
+  /** @param mock answers probes and hooks for its running pods */
   profile(mock: MockCriServer | null): DaemonProfile {
     return {
       containerLogLinks: this.linksDirectory,
@@ -142,7 +142,7 @@ export class DevStage {
     };
   }
 
-  /** Returns what is left behind, and why; null: nothing is. */
+  /** Returns what remains, and why; null: nothing does. */
   remove(): string | null {
     const why = removeWithMounts(this.directory);
     return why === null ? null : `${this.directory} (${why})`;

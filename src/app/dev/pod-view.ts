@@ -3,11 +3,11 @@
 import { type PodRow, podCells, podHeader, tableText } from '../cli/pod-rows.js';
 
 export interface PodView {
-  /** What the pods are now. */
+  /** Shows the current pods. */
   show(rows: readonly PodRow[]): void;
-  /** Something else that people should see. */
+  /** Shows another line for the user. */
   note(line: string): void;
-  /** Leaves the terminal as it was; nothing is shown afterwards. */
+  /** Restores the terminal; nothing is shown afterwards. */
   end(): void;
 }
 
@@ -83,7 +83,7 @@ class TableView implements PodView {
     if (this.ended) return;
     const width = this.output.columns ?? defaultColumns;
     const lines = [...tableText(podHeader, this.rows.map(podCells), width), '', ...this.notes.map((note) => (note.length > width ? `${note.slice(0, width - 1)}…` : note))];
-    // A table that is taller than the terminal can't be drawn over: its end is left out.
+    // A table taller than the terminal can't be redrawn: its end is omitted.
     const fitting = lines.slice(0, Math.max(2, (this.output.rows ?? 50) - 2));
     if (fitting.join('\n') === this.drawn.join('\n')) return;
     const up = this.drawn.length === 0 ? '' : `\x1b[${this.drawn.length}A`;

@@ -120,7 +120,7 @@ class Demonstration {
     return this.cleanUp(daemon, timer);
   }
 
-  /** A real runtime is left as it was found. */
+  /** Restores a real runtime to its initial state. */
   private async cleanUp(daemon: Daemon, timer: NodeJS.Timeout): Promise<number> {
     this.view.note('Stopping and removing the pods, up to 15 s; Ctrl-C again leaves them.');
     const left: string[] = [];
@@ -158,7 +158,7 @@ class Demonstration {
     });
   }
 
-  /** At once: only what takes no waiting is still removed. */
+  /** Immediate: removes only what needs no wait. */
   private leave(code: number): never {
     const isClean = this.removeStage();
     process.exit(isClean ? code : 1);

@@ -8,7 +8,7 @@ export function withPod(state: Pick<AgentState, 'pods' | 'workers'>, fields: Log
   if (typeof uid !== 'string' || fields?.pod !== undefined) return fields;
   const pod = state.pods.pods.get(uid)?.metadata;
   if (pod !== undefined) return { pod: `${pod.namespace}/${pod.name}`, ...fields };
-  // One that is being taken down may be in no source any more. A name has no underscore.
+  // A terminating pod may be in no source any more. A name has no underscore.
   const [name = '', namespace = ''] = state.workers.records.get(uid)?.fullName.split('_') ?? [];
   return namespace === '' ? fields : { pod: `${namespace}/${name}`, ...fields };
 }

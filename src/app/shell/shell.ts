@@ -32,8 +32,8 @@ const longestTimerMillis = 2_147_483_647;
 /** How long an adapter may take to notice that its call was cancelled; then its answer is made for it. */
 const cancellationGraceMillis = 2000;
 /**
- * Wake-ups in one go before the event loop gets its turn. What they command is sent only then, and with probes each costs a third of a
- * millisecond: two hundred of them held up everything, and themselves, for 80 ms.
+ * Wake-ups in one go before the event loop gets its turn. Their commands are sent only then, and with probes each costs a third of a
+ * millisecond: two hundred of them delayed everything, and themselves, by 80 ms.
  */
 const wakesPerTurn = 20;
 
@@ -70,7 +70,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
     else this.run();
   }
 
-  /** Drops what waits, cancels every call in flight and wakes no more. Containers are left as they are. */
+  /** Drops waiting work, cancels every call in flight and delivers no more wake-ups. Containers keep running. */
   stop(): void {
     this.stopped = true;
     this.queue.length = 0;
@@ -100,7 +100,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
     }
   }
 
-  /** Answers that are there at once lead to steps that lead to further answers: for thirty pods that begin together that held the loop up for 180 ms. */
+  /** Immediate answers lead to steps that lead to further answers: for thirty pods that start together this blocked the loop for 180 ms. */
   private resumeNextTurn(): void {
     if (this.stopped) return;
     this.resuming = setImmediate(() => {
@@ -163,7 +163,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
       this.calls.delete(command.id);
       this.answered(command, outcome);
     };
-    // An adapter that ignores its signal must not leave the slot occupied for ever.
+    // An adapter that ignores its signal must not occupy the slot forever.
     const giveUp = (): void => {
       setTimeout(() => settle({ ok: false, error: abortFailure(command, controller.signal.reason) } as never), cancellationGraceMillis).unref();
     };

@@ -39,7 +39,7 @@ const labelledReasons: ReadonlySet<string> = new Set([
   'VolumeAttachmentLimitExceeded',
 ]);
 
-/** A bounded set of labels, however many extended resources there are. */
+/** A bounded set of labels, for any number of extended resources. */
 export function rejectionMetricLabel(reason: string): string {
   if (labelledReasons.has(reason)) return reason;
   return reason.startsWith('OutOf') ? 'OutOfExtendedResources' : 'Other';

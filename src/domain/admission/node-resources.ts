@@ -1,5 +1,5 @@
-// What a node has to give, what its pods have taken, and whether another fits.
-// Invariant: a pod that fits leaves nothing overcommitted that it asks for: request <= allocatable - used.
+// A node's allocatable resources, its pods' usage, and whether another pod fits.
+// Invariant: an admitted pod overcommits none of its requested resources: request <= allocatable - used.
 import type { ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { parsedList, podRequests, type Quantities } from '../qos/pod-resources.js';
@@ -26,14 +26,14 @@ export function allocatableAmounts(allocatable: ResourceList | undefined): Amoun
   return new Map([...amountsOf(list), ['pods', pods === undefined ? 0n : quantityValue(pods)]]);
 }
 
-/** What the pods hold: the larger of what they ask for and what they still have. */
+/** The pods' amounts: the larger of their requests and their present resources. */
 export function usedAmounts(pods: readonly Pod[]): Amounts {
   const used = new Map<string, bigint>([['pods', BigInt(pods.length)]]);
   for (const pod of pods) for (const [name, amount] of heldAmounts(pod)) used.set(name, (used.get(name) ?? 0n) + amount);
   return used;
 }
 
-/** Each pod that comes has all others counted; what one holds follows from its object. */
+/** Each new pod counts all others; a pod's amounts follow from its object. */
 const heldAmounts = derived((pod: Pod): Amounts => amountsOf(podRequests(pod, { useStatus: true })));
 
 /** In the order pods, cpu, memory, ephemeral-storage, then the others by name. */
@@ -48,7 +48,7 @@ export function shortages(pod: Pod, allocatable: Amounts, used: Amounts): Shorta
   });
 }
 
-/** Names that no node counts are left out. */
+/** Omits names that no node counts. */
 function amountsOf(quantities: Quantities): Map<string, bigint> {
   const amounts = new Map<string, bigint>();
   for (const [name, quantity] of quantities) {

@@ -11,8 +11,8 @@ import { featuresNeeded } from './needed-features.js';
 export const appArmorDisabled = 'AppArmor is not enabled on the host';
 
 /**
- * Only before the pod has started: one that runs keeps the profile that it has.
- * @param hostProblem why the host can't enforce profiles, e.g. `appArmorDisabled`; null when it can
+ * Only before the pod has started: a running one keeps its profile.
+ * @param hostProblem why the host can't enforce profiles, e.g. `appArmorDisabled`; null if it can
  */
 export function admitAppArmor(pod: Pod, hostProblem: string | null): Admission {
   if ((pod.status?.phase ?? 'Pending') !== 'Pending' || hostProblem === null || !asksForAppArmor(pod)) return admitted;

@@ -16,7 +16,7 @@ import { type Amounts, allocatableAmounts, type Shortage, shortages, usedAmounts
 
 export interface PredicateInput {
   readonly pod: Pod;
-  /** The other active pods, with what is allocated to them. */
+  /** The other active pods, with their allocated resources. */
   readonly otherPods: readonly Pod[];
   /** Those of them that are never killed to make room; absent: none. */
   readonly spared?: ReadonlySet<string>;
@@ -24,7 +24,7 @@ export interface PredicateInput {
   readonly node: Node | null;
   /** The node as the API server has it now; null if unreadable or unchanged; undefined before the read. */
   readonly freshNode?: Node | null;
-  /** Devices that are already allocated to this pod, by resource: the node offers at least these, even if their plugin is gone. */
+  /** Devices allocated to this pod, by resource: the node offers at least these, even if their plugin is gone. */
   readonly allocatedDevices?: ReadonlyMap<string, number>;
 }
 
@@ -32,10 +32,10 @@ export type PredicateResult =
   /** Once these were killed, in this order; empty for most pods. */
   | {
       readonly kind: 'admitted';
-      readonly preempted: readonly Pod[] /** What they are killed for: the first resource that was short. null: nothing. */;
+      readonly preempted: readonly Pod[] /** The victims' reason: the first resource that was short. null: none. */;
       readonly lacking: string | null;
     }
-  /** The labels seen may be old: read the node from the API server and ask again, with `freshNode`. */
+  /** The labels may be outdated: read the node from the API server and call again, with `freshNode`. */
   | { readonly kind: 'read-node' }
   | Rejection;
 
@@ -109,7 +109,7 @@ function unsupportedByNode(pod: Pod, node: Node): Rejection | null {
   return null;
 }
 
-/** The agent knows its operating system better than a label that is missing or wrong; a node without any label is left as it is. */
+/** The agent's own operating system replaces a missing or wrong label; a node without any label is left as it is. */
 function nodeLabels(node: Node): Labels {
   const labels = node.metadata.labels ?? {};
   return Object.keys(labels).length === 0 ? labels : { ...labels, [osLabel]: linux };
@@ -140,7 +140,7 @@ function withDevices(allocatable: Amounts, devices: ReadonlyMap<string, number> 
   return raised;
 }
 
-/** Leaves out extended resources that the node doesn't have, which are the cluster's, and those that a claim provides. */
+/** Removes extended resources that the node lacks, which are the cluster's, and those provided by a claim. */
 function withoutForeignResources(pod: Pod, allocatable: Amounts): Pod {
   const claimed = new Set((pod.status?.extendedResourceClaimStatus?.requestMappings ?? []).map(({ containerName, resourceName }) => `${containerName} ${resourceName}`));
   const isForeign = (container: Container, name: string): boolean => {

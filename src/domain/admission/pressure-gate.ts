@@ -1,4 +1,4 @@
-// No new pods while the node is under pressure. Memory pressure alone keeps out only those that asked for nothing, since others have theirs reserved.
+// Refuses new pods while the node is under pressure. Memory pressure alone refuses only pods without requests, since others have reserved memory.
 import type { Pod } from '../../ports/model/pod.js';
 import { evictedReason } from '../eviction/eviction.js';
 import type { PressureCondition } from '../eviction/signals.js';

@@ -41,7 +41,7 @@ const safeSysctls: readonly (readonly [name: string, since: KernelVersion | null
   ['net.ipv4.tcp_wmem', [4, 15]],
 ];
 
-/** @param kernelRelease as uname gives it, e.g. `6.1.90-cos`; where it can't be read, only what is safe everywhere is left */
+/** @param kernelRelease as uname reports it, e.g. `6.1.90-cos`; if unreadable, only sysctls that are safe on every kernel remain */
 export function safeSysctlNames(kernelRelease: string): readonly string[] {
   const version = /^(\d+)\.(\d+)/.exec(kernelRelease);
   return safeSysctls.flatMap(([name, since]) => (since === null || (version !== null && isAtLeast([Number(version[1]), Number(version[2])], since)) ? [name] : []));

@@ -6,14 +6,14 @@ import type { AgentState } from './agent-state.js';
 import { isAside } from './aside-pods.js';
 import { uidOf } from './pod-index.js';
 
-/** @param except the uid of a pod that is left out, since it is asked about; null: all */
+/** @param except the uid of a pod to omit; null: all */
 export function activePods(state: AgentState, except: string | null = null): Pod[] {
   const active: Pod[] = [];
   for (const [uid, pod] of state.pods.pods) if (uid !== except && isActive(state, pod)) active.push(pod);
   return active;
 }
 
-/** Those of them that may be ended: what is aside holds its place, and is left alone. */
+/** Those of them that may be ended: pods that are set aside keep their resources, and are left alone. */
 export function workedOnPods(state: AgentState): Pod[] {
   const active = activePods(state);
   return state.setAside.pods.size === 0 ? active : active.filter((pod) => !isAside(state, uidOf(pod)));

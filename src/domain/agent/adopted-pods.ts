@@ -2,8 +2,8 @@
 // generates its own: so a pod of this node's runtime with the full name of a static pod, a UID that another kubelet generated, and the same
 // containers (by the hash annotation of all kubelets) is that pod, and keeps its UID for as long as the manifest is unchanged.
 //
-// What sources find is held back until the runtime has been listed for the first time. A pod under whose name something else is listed waits until
-// that was inspected; what runs under its name is left alone meanwhile, and nothing else waits.
+// All sets of the sources are held until the first runtime listing. A static pod with a namesake of another UID in the listing waits until the
+// namesake is inspected. Its namesakes keep running meanwhile, and no other pod waits.
 // Invariants: only the first set that has a pod adopts; a manifest that changes loses the UID, and its pod is replaced as any static pod is.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
@@ -17,7 +17,7 @@ import type { AdoptionState } from './adoption-state.js';
 import type { AgentContext } from './agent-context.js';
 import { uidOf } from './pod-index.js';
 
-/** The pods of a source under the UIDs by which they are run, but for those that have to wait; null: all of them have to. */
+/** The pods of a source under their effective UIDs, without those that wait; null: all of them wait. */
 export function adopted(context: AgentContext, source: PodSource, pods: readonly Pod[]): readonly Pod[] | null {
   const { state } = context;
   const { adoption } = state;
@@ -42,7 +42,7 @@ export function adopted(context: AgentContext, source: PodSource, pods: readonly
   return adoption.adopted.size === 0 ? taken : taken.map((pod) => translated(adoption, pod));
 }
 
-/** Sets that were held back and of which more can be taken in now. */
+/** Held sets that can be delivered now, in part or in full. */
 export function releasedSets({ state }: AgentContext): (readonly [PodSource, readonly Pod[]])[] {
   const { held, begun, awaited } = state.adoption;
   if (held.size === 0 || state.cache.globalTime === null) return [];
@@ -50,7 +50,7 @@ export function releasedSets({ state }: AgentContext): (readonly [PodSource, rea
   return [...held].filter(([source, pods]) => !begun.has(source) || pods.some(isKnown));
 }
 
-/** What runs under the pod's name and another UID, and wasn't inspected yet: it waits for that alone. */
+/** UIDs of listed pods with the pod's full name and another UID that are not inspected yet. */
 function unknownNamesakes({ cache, relist }: AgentContext['state'], pod: Pod): string[] {
   if (!isWithoutUid(pod)) return [];
   const fullName = podFullNameOf(pod);
@@ -80,7 +80,7 @@ function adopt({ state, turn }: AgentContext, pod: Pod): void {
 
 type Cached = { readonly kind: 'status'; readonly status: PodRuntimeStatus } | { readonly kind: 'failed' } | undefined;
 
-/** Every container that is there has the hash of the spec's, and the regular ones are all there. */
+/** Every existing container has the hash of the spec's, and all regular ones exist. */
 function runsSame(cached: Cached, { spec }: Pod, { containers }: ListedPod): boolean {
   if (cached?.kind !== 'status') return false;
   const newest = (name: string) => cached.status.containers.find((container) => container.name === name);

@@ -3,10 +3,10 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 
 export interface AdoptedPod {
-  /** Of the manifest as it was. */
+  /** Of the original manifest. */
   readonly ownUid: string;
   readonly uid: string;
-  /** The pod as its source has it, and as it is run: the same for the same. */
+  /** The pod of its source, and its adopted version: the same for the same. */
   from: Pod;
   pod: Pod;
 }
@@ -24,7 +24,7 @@ export interface AdoptionState {
   readonly held: Map<PodSource, readonly Pod[]>;
   /** By full name: the pods that were left out of those sets. */
   readonly awaited: Map<string, AwaitedPod>;
-  /** Sources whose first set has been taken in. */
+  /** Sources whose first set has been delivered. */
   readonly begun: Set<PodSource>;
   /** By full name. */
   readonly adopted: Map<string, AdoptedPod>;

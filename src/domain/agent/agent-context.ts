@@ -43,9 +43,9 @@ const maxStartFailures = 1000;
 export interface ApiParts {
   /** The API data for pods; null: standalone. */
   apiData(context: AgentContext): SyncContext['apiData'];
-  /** A pod is to run: what it refers to is read. */
+  /** A pod must run: reads the objects that it refers to. */
   podWanted(context: AgentContext, uid: string, pod: Pod): void;
-  /** Nothing of the pod is left. */
+  /** The pod is completely removed. */
   podReleased(context: AgentContext, uid: string): void;
   volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, outdated: boolean): void;
   volumes(context: AgentContext): VolumesOfPods;
@@ -55,11 +55,11 @@ export interface ApiParts {
 }
 
 export class AgentContext implements SyncContext, ImageContext, VolumeContext {
-  /** In this step; `mayWorkOn` counts them. */
+  /** Pods processed in this step; counted by `mayWorkOn`. */
   podsWorkedOn = 0;
   /** Pods whose runs have found that they can't run here; they are ended after this step. */
   readonly refusals = new Map<string, { readonly pod: Pod; readonly reason: string; readonly message: string }>();
-  /** Pods whose volumes have changed; seen to at the end of the step. */
+  /** Pods whose volumes have changed; handled at the end of the step. */
   readonly podsWithVolumes = new Set<string>();
   readonly settings: SyncSettings;
   readonly probeResults: SyncContext['probeResults'];

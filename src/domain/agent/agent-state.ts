@@ -90,7 +90,7 @@ export interface PodLook {
 }
 
 export interface RelistState {
-  /** A list of everything is under way. */
+  /** A listing of everything is in progress. */
   listing: boolean;
   /** Another listing follows at once, since this one may be older than the latest change. */
   again: boolean;
@@ -112,9 +112,9 @@ export interface HousekeepingState {
   directories: readonly string[] | null;
   /** Something changed that may leave something to clean up. */
   dirty: boolean;
-  /** When a pass is due though nothing is known to be left; null: nothing has gone since the last one. */
+  /** The time of a safety-net pass, even without known remains; null: nothing was removed since the last one. */
   passAt: Micros | null;
-  /** What failed and is tried again: a pass (`pass`), or what a pass removes (`cgroup/<uid>`, `directory/<uid>`). */
+  /** Failed operations to retry: a pass (`pass`), or a removal of a pass (`cgroup/<uid>`, `directory/<uid>`). */
   readonly retries: RetryPauses;
   /** Pods whose workers are done and that their source has no more. */
   readonly ended: Set<string>;
@@ -139,10 +139,10 @@ export interface CollectionState {
 
 /** What this agent has made for pods outside of the runtime; see prepared-pods. */
 export interface PreparedState {
-  /** By uid: the pod that it was made for, and when. */
+  /** By uid: the pod for which it was made, and when. */
   readonly pods: Map<string, { readonly pod: Pod; readonly at: Micros }>;
   lookPlanned: boolean;
-  /** null: no look is under way. */
+  /** null: no check in progress. */
   lookAskedAt: Micros | null;
 }
 
@@ -204,11 +204,11 @@ export interface AgentState {
   readonly eviction: EvictionState;
   readonly shutdown: NodeShutdownState;
   readonly logRotation: LogRotationState;
-  /** null: containers are given nothing for themselves, and no state is kept of it. */
+  /** null: containers get nothing exclusively, and no state is kept. */
   readonly alignment: AlignmentState | null;
   /** null: this node has no claims for devices. */
   readonly dra: DraManager | null;
-  /** Containers whose removal by the deletor is under way. */
+  /** Containers that the deletor is removing. */
   readonly deleting: Set<string>;
   /** Messages already recorded for pods that lack a node feature; one event per message. */
   readonly toldMissing: Map<string, string>;
@@ -288,12 +288,12 @@ function draOf(checkpoint: string | null): DraManager {
   return started.manager;
 }
 
-/** What comes to the agent from outside, besides answers. */
+/** The agent's inputs besides answers. */
 export type AgentEvent =
   | { readonly type: 'start' }
-  /** A source's whole set of pods, as it is now. */
+  /** A source's complete current set of pods. */
   | { readonly type: 'podSet'; readonly source: PodSource; readonly pods: readonly Pod[] }
-  /** The runtime says that something about these pods changed. */
+  /** The runtime reports a change of these pods. */
   | { readonly type: 'runtimeChanged'; readonly uids: readonly string[] }
   /** Some of the runtime's messages were lost: everything may have changed. */
   | { readonly type: 'runtimeChangesLost' }
@@ -307,5 +307,5 @@ export type AgentEvent =
   | { readonly type: 'oomKill'; readonly kill: OomKill }
   /** The driver of a pod's volume reports it as abnormal. `volumeName` is its name in the pod. */
   | { readonly type: 'volumeAbnormal'; readonly uid: string; readonly volumeName: string; readonly message: string }
-  /** The Secret objects that can be had now; another set replaces the one before. */
+  /** The available Secret objects; replaces the previous set. */
   | { readonly type: 'pullSecrets'; readonly secrets: readonly Secret[] };

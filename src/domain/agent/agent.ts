@@ -172,7 +172,7 @@ function take(context: AgentContext, input: AgentInput): void {
 }
 
 function podSet(context: AgentContext, { source, pods }: Pick<Extract<AgentEvent, { type: 'podSet' }>, 'source' | 'pods'>): void {
-  // From the API itself changes come; a set of nothing withdraws its pods.
+  // An API source sends changes; an empty set withdraws its pods.
   if (source === 'api' && context.state.api !== null) context.state.api.withdrawn = true;
   const run = adopted(context, source, pods);
   if (run === null) return;
@@ -246,7 +246,7 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       if (!takeVolumeReply(context, reply) && !takePluginReply(context, reply) && !takeClaimReply(context, reply)) upkeepReplied(context, reply);
   }
 }
-/** Of the parts that clean up and watch over the node. */
+/** Replies of the parts for cleanup and node upkeep. */
 function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
   const { machine } = reply.address;
   switch (machine) {
@@ -347,7 +347,7 @@ function woken(context: AgentContext, { address }: Wake): void {
       if (!wokenForAll(context, address.machine) && !podEndWoken(context, address)) assert(takePluginWake(context, address), `an unknown address was woken: ${address.machine}`);
   }
 }
-/** What concerns all pods at once. False: it is none of these. */
+/** Wake-ups that concern all pods. False: none of these. */
 function wokenForAll(context: AgentContext, machine: string): boolean {
   switch (machine) {
     case 'relist':

@@ -13,7 +13,7 @@ import { newTopologyManager, type TopologyManager } from '../topology-manager/to
 import type { CpuSet } from '../values/cpu-set.js';
 import { parseQuantity } from '../values/quantity.js';
 
-/** What the configuration says. */
+/** The configured policies. */
 export interface AlignmentPolicies {
   readonly cpuManagerPolicy: string;
   readonly cpuManagerPolicyOptions: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ export interface AlignmentPolicies {
 
 export interface AlignmentSettings extends AlignmentPolicies {
   readonly machine: MachineTopology;
-  /** Of the state files; for messages. */
+  /** The directory of the state files; for messages. */
   readonly stateDirectory: string;
   /** The files' contents; null if absent. */
   readonly stateFiles: { readonly cpu: string | null; readonly memory: string | null };
@@ -58,14 +58,14 @@ export const noAlignmentPolicies: AlignmentPolicies = {
   reservedMemory: [],
 };
 
-/** One state file: what it says on disk, and whose containers wait until it says more. */
+/** One state file: its content on disk, and the containers that wait for the next content. */
 export interface StateFile {
   readonly name: string;
   /** Null if absent. */
   written: string | null;
-  /** Under way; null: nothing is. */
+  /** In progress; null: none. */
   writing: string | null;
-  /** Pods whose share the file doesn't say yet; those that the write under way says. */
+  /** Pods whose allocation isn't in the file yet; those in the write in progress. */
   unsaved: Set<string>;
   inWrite: Set<string>;
   /** Why the last write failed, and how often in a row; null: it didn't. */
@@ -120,7 +120,7 @@ export interface AlignmentState {
 
 export type AlignmentStart = { readonly ok: true; readonly state: AlignmentState } | { readonly ok: false; readonly error: string };
 
-/** The error is what the process ends with, without the prefix that all have. */
+/** The error that ends the process, without the common prefix. */
 export function startAlignment(settings: AlignmentSettings): AlignmentStart {
   const { machine, stateDirectory, stateFiles, reservation } = settings;
   const topology = newTopologyManager({

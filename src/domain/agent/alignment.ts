@@ -29,7 +29,7 @@ import { type AlignmentState, unsavedProblem } from './alignment-state.js';
 import { isAside } from './aside-pods.js';
 import { uidOf } from './pod-index.js';
 
-/** A pod that comes gets what it is entitled to, container by container. What it has from before, it keeps. */
+/** Allocates a new pod's resources, container by container. Keeps earlier allocations. */
 export function alignPod(state: AgentState, pod: Pod): Admission {
   const { alignment } = state;
   if (alignment === null) return admitted;
@@ -67,7 +67,7 @@ function counted(alignment: AlignmentState, pod: Pod, provider: HintProvider): H
     containerHints: (of, container) => (isOver(container) ? null : provider.containerHints(of, container)),
     podHints: (of) => provider.podHints(remaining(of)),
     allocate: (of, container, hint) => {
-      // A pod that runs on the node's last whole cores is admitted again after a restart: what it has is not asked for again.
+      // A pod on the node's last whole cores is admitted again after a restart: its CPUs are not requested again.
       if (isOver(container) || (provider.name === 'cpu' && keepsCpus(cpu, of, container))) return { kind: 'allocated' };
       const allocation = provider.allocate(of, container, hint);
       if (counts(container)) counters[requests]++;
@@ -78,7 +78,7 @@ function counted(alignment: AlignmentState, pod: Pod, provider: HintProvider): H
 }
 
 /**
- * A plain init container that has nothing where its pod has: it has run before, and gave back what it had when a later container started. A
+ * A plain init container without memory in a pod with some: it has run before, and released its memory when a later container started. A
  * pod that is admitted again after a restart of the agent needs no more for it.
  */
 function gaveMemoryBack({ memory }: AlignmentState, pod: Pod, container: Container): boolean {
@@ -95,7 +95,7 @@ export function managedPods(state: AgentState): ActivePods {
   const active = activePodsBy((uid) => {
     const pod = pods.pods.get(uid);
     if (pod !== undefined && isActive(state, pod)) return pod;
-    // Its object may be gone, or be refused by now: until its containers are dead it has what they have.
+    // Its object may be deleted, or refused by now: it keeps its containers' resources until they are dead.
     const record = workers.records.get(uid);
     return record === undefined || record.terminatedAt !== null ? undefined : ((record.active ?? record.run?.update ?? record.pending)?.pod ?? undefined);
   }, areAllSourcesReady(state.config));
@@ -127,7 +127,7 @@ function releaseFinished({ pods, cache }: AgentState, { cpu, memory }: Alignment
   const { sandboxes, containers: instances } = seen.status;
   const made = new Set(instances.filter(({ sandboxId }) => sandboxId === sandboxes[0]?.id).map(({ name }) => name));
   const { initContainers = [], containers } = pod.spec;
-  // The last one that was made says how far the pod has come.
+  // The last created one shows the pod's progress.
   const last = containers.find(({ name }) => made.has(name)) ?? initContainers.findLast(({ name }) => made.has(name));
   if (last === undefined) return;
   releaseFinishedInitCpus(cpu, pod, last);
@@ -160,7 +160,7 @@ export function pinningOfPods(state: AgentState): PinningOfPods {
       const { reconcile } = alignment;
       for (const update of [...reconcile.updating.values(), ...reconcile.waiting.values()])
         if (update.podUid === uid && update.containerName === container.name) update.replaced = true;
-      // Meanwhile others may have taken CPUs for themselves.
+      // Meanwhile others may have got exclusive CPUs.
       if (!equalCpuSets(cpus, containerCpus(cpu, uid, container.name))) reconcile.dirty = true;
       releaseFinishedInitCpus(cpu, pod, container);
       releaseFinishedInitContainers(memory, pod, container);

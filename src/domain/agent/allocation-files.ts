@@ -79,7 +79,7 @@ function taken({ state, turn }: AgentContext, key: Name, outcome: ReadOutcome): 
   return true;
 }
 
-/** What an agent before has left. @param text null: it has left nothing */
+/** A previous agent's file. @param text null: absent */
 export function entriesOf(text: string | null): ReturnType<typeof readPodResourcesCheckpoint> {
   return text === null ? { ok: true, value: new Map<string, PodResourceEntry>() } : readPodResourcesCheckpoint(text);
 }

@@ -14,7 +14,7 @@ import { isMirrorPod } from '../values/pod-kind.js';
 import type { AgentState } from './agent-state.js';
 import { putPod, uidOf } from './pod-index.js';
 
-/** Takes a pod into the index as it is granted. */
+/** Puts a pod into the index with its allocated resources. */
 export function putAllocated({ pods, allocation }: AgentState, given: Pod): Pod {
   if (isMirrorPod(given)) {
     putPod(pods, given);
@@ -28,17 +28,17 @@ export function putAllocated({ pods, allocation }: AgentState, given: Pod): Pod 
   return pod;
 }
 
-/** What the pod asks for; undefined: the node has no such pod. */
+/** The pod with its requested resources; undefined: unknown. */
 export function desiredPod({ pods, allocation }: AgentState, uid: string): Pod | undefined {
   return allocation.desired.get(uid) ?? pods.pods.get(uid);
 }
 
-/** A pod has been admitted: it is granted what it asks for, unless it was granted something before. */
+/** A pod has been admitted: allocates its requests, unless it has an allocation. */
 export function recordAdmitted({ allocation }: AgentState, pod: Pod): void {
   if (!allocation.allocated.has(uidOf(pod))) allocate(allocation, pod);
 }
 
-/** Grants a pod what it asks for. */
+/** Allocates a pod's requests. */
 export function allocate(allocation: AllocationState, pod: Pod): void {
   const uid = uidOf(pod);
   allocation.allocated.set(uid, entryOf(pod, allocation.gates));

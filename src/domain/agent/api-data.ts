@@ -83,13 +83,13 @@ export function trustBundlesChanged(context: AgentContext): void {
   tellPods(context, api, uids, true);
 }
 
-/** A pod is to run: what it refers to is read. */
+/** A pod must run: reads the objects that it refers to. */
 export function registerObjects(context: AgentContext, uid: string, pod: Pod): void {
   const { api } = context.state;
   if (api !== null) registerPod(api.objects, uid, pod, readingOf(context, api));
 }
 
-/** Nothing of the pod is left. */
+/** The pod is completely removed. */
 export function unregisterObjects(context: AgentContext, uid: string): void {
   const { api } = context.state;
   if (api === null) return;
@@ -101,7 +101,7 @@ export function unregisterObjects(context: AgentContext, uid: string): void {
   context.turn.end({ machine: tokenRefreshMachine, key: uid });
 }
 
-/** Its volumes were worked on. @param outdated some could not be made to show what the API has */
+/** The work on its volumes has ended. @param outdated some don't have the API's current content */
 export function volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, outdated: boolean): void {
   const { api } = context.state;
   if (api === null) return;
@@ -144,7 +144,7 @@ export function tokenReplied(context: AgentContext, key: string, { outcome }: Re
   if (uid !== null) tellPods(context, api, [uid], false);
 }
 
-/** A token or a service account that plugins are to be asked with. */
+/** A token or a service account for credential provider plugins. */
 export function pluginDataReplied(context: AgentContext, { address, outcome }: Reply<AgentOperations>): void {
   const { api } = context.state;
   if (api === null) return;
@@ -195,7 +195,7 @@ function readingOf(context: AgentContext, api: ApiState): ObjectReading {
   };
 }
 
-/** In a large cluster the Node says how old objects may be. */
+/** In a large cluster the Node has the maximum age of cached objects. */
 function ttlOf(api: ApiState): Micros {
   const text = ownNode(api)?.metadata.annotations?.[ttlAnnotation] ?? '';
   return /^\d+$/.test(text) ? Number(text) * microsPerSecond : defaultObjectTtl;

@@ -23,7 +23,7 @@ import { reportUnusable } from './unusable-objects.js';
 
 const core = (plural: string) => ({ group: '', version: 'v1', plural });
 
-/** Begins what an agent with an apiserver always watches. */
+/** Starts the permanent watches of an agent with an apiserver. */
 export function beginApiObjects(context: AgentContext): void {
   const { api, settings } = context.state;
   if (api === null) return;

@@ -14,7 +14,7 @@ import { type MirrorPods, newMirrorPods } from './mirror-pods-state.js';
 
 export interface ApiState {
   readonly nodeName: string;
-  /** By name; the part up to the first `:` says whose they are (see api-objects). */
+  /** By name; the part up to the first `:` is the owner (see api-objects). */
   readonly reflectors: Map<string, ReflectorState>;
   readonly statusWrites: StatusWrites;
   readonly mirrors: MirrorPods;
@@ -25,11 +25,11 @@ export interface ApiState {
   /** Secrets and config maps of the node's pods. */
   readonly objects: ObjectManager;
   readonly tokens: TokenCache;
-  /** Of tokens and service accounts those that credential provider plugins are asked with. */
+  /** Tokens and service accounts for credential provider plugins. */
   readonly pluginTokens: TokenCache;
   readonly serviceAccounts: ServiceAccounts;
   readonly podCertificates: PodCertificates;
-  /** Pods whose volumes may no longer show what the API has. */
+  /** Pods whose volumes may have outdated content. */
   readonly outdated: Set<string>;
   /** The check for unused watches is scheduled. */
   idleLookPlanned: boolean;
@@ -71,7 +71,7 @@ export function watchedNode(api: ApiState | null): { readonly node: Node | null;
   return { node, absentUpTo };
 }
 
-/** `services` is null where there is no API to have services in. */
+/** `services` is null without an API. */
 export function servicesOf(api: ApiState): { readonly services: readonly Service[] | null; readonly servicesSynced: boolean } {
   const reflector = api.reflectors.get('services');
   if (reflector === undefined) return { services: [], servicesSynced: false };

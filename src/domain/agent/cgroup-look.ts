@@ -9,7 +9,7 @@ import { syncPods } from './sync-loop.js';
 
 export const cgroupLookAddress = { machine: 'cgroups', key: '' } as const;
 
-/** Plans the next look if there is something to look for. */
+/** Plans the next check if any pod is prepared. */
 export function planCgroupLook(context: AgentContext): void {
   const { prepared, settings } = context.state;
   if (prepared.lookPlanned || prepared.lookAskedAt !== null || prepared.pods.size === 0 || !settings.cgroupsPerQos) return;

@@ -84,7 +84,7 @@ function taskEnded({ state, turn }: ClaimHost, task: DraTask): void {
   if (kind === 'unprepare' && error !== null) housekeeping.passAt = Math.min(housekeeping.passAt ?? Number.POSITIVE_INFINITY, turn.now + reconcilePeriod);
 }
 
-/** The pod may not be gone for the API while a driver still knows of it. */
+/** The pod must not be removed from the API while a driver still holds a claim for it. */
 export function hasClaims({ dra }: AgentState, uid: string): boolean {
   return dra !== null && dra.claims.size > 0 && claimsKeptFor(dra, uid).length > 0;
 }

@@ -39,7 +39,7 @@ export function newClusterState(settings: NodeSettings): ClusterState {
 
 /** The cluster's part of one step. */
 export class Cluster {
-  /** What the agent is stepped with. */
+  /** The agent's turn of this step. */
   readonly turn: Turn<AgentOperations>;
 
   constructor(
@@ -58,7 +58,7 @@ export class Cluster {
     renewLease(this.state.lease, this.nodeUid(), this.outer as unknown as Turn<LeaseOperations>);
   }
 
-  /** False: the input is none of the cluster's. */
+  /** False: the input belongs to another part. */
   take(input: Reply<AgentOperations> | Wake): boolean {
     const { reporter, lease, events } = this.state;
     const isWake = input.type === 'wake';
@@ -126,7 +126,7 @@ export class Cluster {
     recordEvent(this.state.events, { ...record, involvedObject }, this.outer as unknown as Turn<EventWriting>);
   }
 
-  /** Without the Node's uid `kubectl describe node` would not find its events; before it is known they have none. */
+  /** `kubectl describe node` finds a Node's events by its uid; before that is known they have none. */
   private reference(object: ObjectReference): ObjectReference {
     const { nodeName } = this.state.reporter.settings;
     if (object.kind !== 'Node' || object.name !== nodeName) return object;

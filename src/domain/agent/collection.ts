@@ -22,7 +22,7 @@ const period: Micros = 60_000_000;
 /** Containers or sandboxes that go side by side; more wait. */
 const maxRemovals = 16;
 
-/** Plans the next round if something asks for one. */
+/** Plans the next round if needed. */
 export function planCollection(context: AgentContext): void {
   const { collection } = context.state;
   if (collection.phase !== 'idle' || collection.planned || !collection.dirty) return;
@@ -31,7 +31,7 @@ export function planCollection(context: AgentContext): void {
   context.turn.wakeAt(collectionAddress, context.turn.now + period);
 }
 
-/** A round in which what ended pods have left goes too, now or after the one that is on. `pressed` says when it is done. */
+/** Requests a round that includes ended pods' remains, now or after the one in progress. `pressed` shows when it is done. */
 export function pressCollection(context: AgentContext): void {
   context.state.collection.pressed = 'wanted';
   beginPressed(context);
@@ -138,7 +138,7 @@ function removeSandboxes(context: AgentContext, pods: readonly ListedPod[]): voi
   for (const id of sandboxesToCollect(pods, gcContext(context))) collection.waiting.push({ kind: 'sandbox', id });
 }
 
-/** Hundreds may go at once: some at a time, so that what is to run need not wait for them. */
+/** Removals may be hundreds: a few at a time, so that starting pods needn't wait for them. */
 function beginRemovals(context: AgentContext): void {
   const { state, turn } = context;
   const { collection, settings } = state;

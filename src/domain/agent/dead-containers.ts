@@ -17,7 +17,7 @@ export function collectAfterDeath(context: AgentContext, uid: string, containerI
   collect(context, uid, (status) => (mayGo ? allDeadContainers(status) : deadContainersAfterDeath(status, containerId, settings.containerGc.maxPerPodContainer)));
 }
 
-/** Removes all that is left of a pod's ended containers. */
+/** Removes all of a pod's ended containers. */
 export function removeDeadContainers(context: AgentContext, uid: string): void {
   collect(context, uid, allDeadContainers);
 }

@@ -10,7 +10,7 @@ import { removeProbes } from './probe-workers.js';
 import { forgetStatusWrite } from './status-writes.js';
 import { syncAddress } from './worker-effects.js';
 
-/** Until a pass is made where nothing is known to be left: what it costs grows with all that is on the node. */
+/** The interval of passes without known remains: their cost grows with everything on the node. */
 const safetyNetPeriod: Micros = 300_000_000;
 
 /** At the end of a step. */

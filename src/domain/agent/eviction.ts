@@ -25,7 +25,7 @@ import { uidOf } from './pod-index.js';
 import { dispatchUpdate } from './worker-effects.js';
 
 export const evictionAddress = { machine: 'eviction', key: '' } as const;
-/** A disk that hangs holds up its own numbers for seconds; a runtime that hangs costs those of the pods. */
+/** A hanging disk delays its own numbers for seconds; a hanging runtime those of the pods. */
 const summaryTimeout: Micros = 60 * microsPerSecond;
 
 /** Feeds the loop with this step's events, and plans its next wake-up. */
@@ -69,7 +69,7 @@ export function evictionReplied(context: AgentContext, reply: Reply<AgentOperati
   happen(context, { type: 'measured', summary, wallOffset: wallOffset(context.turn), pods: workedOnPods(context.state), layout });
 }
 
-/** What the loop waits for and that is so by now; null: nothing. */
+/** The event that the loop waits for, if it has occurred; null: none. */
 function cameAbout({ state }: AgentContext): EvictionLoopEvent | null {
   const { phase } = state.eviction.loop;
   if (phase.kind === 'reclaiming') {
@@ -138,7 +138,7 @@ function evict(context: AgentContext, { pod, gracePeriodSeconds, message, annota
   eviction.killsEndAt = Math.max(eviction.killsEndAt ?? 0, turn.now + longestKill(pod, gracePeriodSeconds));
 }
 
-/** Of the thresholds that the eviction is for. */
+/** For the thresholds of the eviction. */
 function statsAges(loop: EvictionLoop, before: EvictionLoop, now: Micros) {
   const { phase } = before;
   const actionable = phase.kind === 'reclaiming' || phase.kind === 'remeasuring' ? phase.look.plan.actionable : actionableThresholds(before.pressure, loop.pressure);

@@ -39,7 +39,7 @@ export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const
 const period: Micros = 2_000_000;
 const pass = 'pass';
 
-/** Plans the next pass if something asks for one. */
+/** Plans the next pass if needed. */
 export function planHousekeeping(context: AgentContext): void {
   const { phase, dirty, lastAt, passAt, retries } = context.state.housekeeping;
   if (phase !== 'idle') return;
@@ -54,7 +54,7 @@ export function beginHousekeeping(context: AgentContext): void {
   const { housekeeping } = state;
   if (housekeeping.phase !== 'idle') return;
   housekeeping.lastAt = turn.now;
-  // Of a pass that failed, a snapshot may still be under way.
+  // A snapshot of a failed pass may still be in progress.
   if (['cgroups', 'directories'].some((slot) => turn.inFlight(housekeepingAddress, slot))) return;
   if (!areAllSourcesReady(state.config) || loopProblem(context) !== null) return;
   housekeeping.dirty = false;
@@ -119,7 +119,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   const isKnown = (uid: string): boolean => wanted.has(uid) || known.has(uid);
   forgetUnknown(state, isKnown);
   forgetStatusWrites(context, isKnown);
-  // Only now is it known that nothing of pods without a worker runs.
+  // Only now pods without a worker are known to have no running containers.
   if (isFirst) for (const uid of state.statuses.keys()) queueStatusWrite(state, uid);
   const runningUids = new Set(running.map(({ uid }) => uid));
   const present = new Set([...runningUids, ...aside]);
@@ -140,7 +140,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   forgetRetries(state);
 }
 
-/** Pods that are to go, ended long ago, and have neither worker nor containers: their worker only has to say the last word. */
+/** Deleted pods that ended long ago, without worker and containers: their worker only has to send the last status. */
 function finishRejected(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
   for (const pod of context.state.pods.pods.values()) {
     const uid = uidOf(pod);
@@ -164,7 +164,7 @@ function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>
 
 function removeDirectories(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
   const { state } = context;
-  // A directory that went while earlier agents' volumes were looked up has left them known.
+  // A directory that vanished during the survey of earlier agents' volumes leaves them known.
   for (const uid of new Set([...(state.housekeeping.directories ?? []), ...state.volumes.held.keys()])) {
     const retry = `directory/${uid}`;
     if (state.pods.pods.has(uid) || known.has(uid) || running.has(uid)) trySucceeded(state.housekeeping.retries, retry);
@@ -178,7 +178,7 @@ function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPo
   for (const { uid, name } of cgroups ?? []) {
     const mayRun = isAside(state, uid) || (state.workers.records.has(uid) && known.get(uid)?.state !== 'terminated');
     const slot = `cgroup/${uid}`;
-    // Of a pod whose own worker destroys it, when its time has come, nothing is asked beside that.
+    // A pod's own worker may have to destroy it later: then nothing is done here.
     const isWorkers = state.workers.records.get(uid)?.backsOff === true;
     if (mayRun || isWorkers) trySucceeded(retries, slot);
     else if (!state.runs.has(uid) && mayTry(retries, slot, turn.now) && !turn.inFlight(housekeepingAddress, slot))
@@ -186,7 +186,7 @@ function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPo
   }
 }
 
-/** What is gone is no more to be tried. */
+/** Removed objects need no retry. */
 function forgetRetries({ housekeeping, volumes }: AgentState): void {
   const there = new Set<string>();
   for (const { uid } of housekeeping.cgroups ?? []) there.add(`cgroup/${uid}`);

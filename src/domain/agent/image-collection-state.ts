@@ -8,7 +8,7 @@ import type { ImageRecords } from '../gc/image-records.js';
 export type PressedRound = 'none' | 'wanted' | 'on' | 'done';
 
 export interface ImageCollectionState {
-  /** Of a round that the eviction loop asked for, in which all goes that nothing uses. */
+  /** The state of a round that the eviction loop requested, which removes all unused images. */
   pressed: PressedRound;
   phase: 'idle' | 'containers' | 'list' | 'fsInfo' | 'usage' | 'remove' | 'records';
   /** A round has its time. */
@@ -16,7 +16,7 @@ export interface ImageCollectionState {
   /** The last round failed: the next failure is recorded as an event. */
   failedBefore: boolean;
   records: ImageRecords;
-  /** Of the round that is on; null: none is. */
+  /** Of the round in progress; null: none. */
   run: ImageGcRun | null;
   /** The images that this round found and has not removed, by id. */
   readonly present: Map<string, RuntimeImage>;

@@ -36,12 +36,12 @@ import { loopProblem } from './sync-loop.js';
 
 export const imageCollectionAddress = { machine: 'image-collection', key: '' } as const;
 const period: Micros = 300_000_000;
-/** Until it is known what the containers are that the runtime holds, as after a start; a whole period would be long for a full disk. */
+/** The pause until the runtime's containers are known, as after a start; a whole period would be long for a full disk. */
 const unknownPause: Micros = 10_000_000;
 /** A dead network file system answers never. */
 const usageTimeout: Micros = 2_000_000;
 
-/** Plans the next round; the first begins when it is known what the runtime holds. */
+/** Plans the next round; the first begins when the runtime's containers are known. */
 export function planImageCollection({ state, turn }: AgentContext): void {
   const { imageCollection: collection } = state;
   if (collection.phase !== 'idle' || collection.planned || state.relist.newest === null || !isImageGcEnabled(state.settings.imageGc)) return;
@@ -52,7 +52,7 @@ export function planImageCollection({ state, turn }: AgentContext): void {
 export function beginImageCollection(context: AgentContext): void {
   const { state, turn } = context;
   const { imageCollection: collection } = state;
-  // What the runtime holds is not known well enough, it can't be worked with, or the eviction loop's round is on.
+  // The runtime's containers are not known well enough, it is unusable, or the eviction loop's round is in progress.
   const isTooEarly = collection.phase !== 'idle' || loopProblem(context) !== null || isLookDue(context);
   turn.wakeAt(imageCollectionAddress, turn.now + (isTooEarly ? unknownPause : period));
   if (!isTooEarly) beginRound(context);
@@ -91,7 +91,7 @@ export function imageCollectionReplied(context: AgentContext, reply: Reply<Agent
   }
 }
 
-/** A round that removes all that nothing uses, now or after the one that is on. `pressed` says when it is done. */
+/** Requests a round that removes all unused images, now or after the one in progress. `pressed` shows when it is done. */
 export function pressImageCollection(context: AgentContext): void {
   context.state.imageCollection.pressed = 'wanted';
   beginPressed(context);
@@ -149,7 +149,7 @@ function listed(context: AgentContext, listedImages: readonly RuntimeImage[]): v
   advance(context);
 }
 
-/** Asks for the next step of the round, or ends it. */
+/** Begins the next step of the round, or ends it. */
 function advance(context: AgentContext): void {
   const { state, turn } = context;
   const { imageCollection: collection } = state;
@@ -242,7 +242,7 @@ function isLookDue({ state }: AgentContext): boolean {
   return newest === null || newest.pods.some(({ uid }) => state.cache.entries.get(uid)?.cached.kind !== 'status');
 }
 
-/** Of an image without an id. */
+/** For an image without an id. */
 function nameOf({ repoTags, repoDigests }: RuntimeImage): string {
   return repoTags[0] ?? repoDigests[0] ?? '';
 }
@@ -270,7 +270,7 @@ function addNames({ spec }: Pod, names: Set<string>): void {
   for (const { image } of spec.volumes ?? []) if (image !== undefined) names.add(image.reference ?? '');
 }
 
-/** In the full form, which is the runtime's; an image's id is one as it is. */
+/** In the runtime's full form; an image's id stays unchanged. */
 function addName(image: string, names: Set<string>): void {
   const reference = parseImageReference(image);
   if (reference === null) {

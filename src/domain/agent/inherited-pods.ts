@@ -40,7 +40,7 @@ export function endPredecessors(context: AgentContext, pod: Pod, effects: PodWor
   return uids;
 }
 
-/** Something happened to the pod in the runtime. Returns the UID of the pod that waited for its end, if it has come. */
+/** The pod changed in the runtime. Returns the UID of the pod that waited for its end, if it has ended. */
 export function successorOf(context: AgentContext, uid: string): string | null {
   const { inherited, pods, pleg } = context.state;
   const fullName = inherited.get(uid);
@@ -52,7 +52,7 @@ export function successorOf(context: AgentContext, uid: string): string | null {
   return successor === undefined || uidOf(successor) === uid ? null : uidOf(successor);
 }
 
-/** How long a pod that only the runtime knows gets: as long as the static pod that takes its place, else the least there is. Seconds. */
+/** The grace period of a pod that only the runtime knows: that of the succeeding static pod, otherwise the minimum. Seconds. */
 export function orphanGraceSeconds(context: AgentContext, fullName: string): number {
   const successor = context.state.pods.podsByFullName.get(fullName);
   return successor !== undefined && isStaticPod(successor) ? Math.max(successor.spec.terminationGracePeriodSeconds ?? 1, 1) : 1;

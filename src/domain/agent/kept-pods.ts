@@ -1,5 +1,5 @@
-// Pods that are kept from ending, because a container, a volume, a claim or the cgroup can't be removed: an event says why, when the end of the
-// pod fails and when it takes longer than it should.
+// Records an event for a pod whose termination is blocked by a container, a volume, a claim or the cgroup: when a step fails, and when it is
+// overdue.
 //
 // Invariant: an event comes at most `patience` after the time by which that part of the end should be over (with a kill, the grace period); what repeats
 // is counted in one event by the recorder.
@@ -16,11 +16,11 @@ import type { AgentContext } from './agent-context.js';
 import { endOverdue, overdueKillMachine } from './overdue-kills.js';
 
 const keptPodMachine = 'kept-pod';
-/** With two in a row (the status from the runtime, the operation) the event comes within half a minute. */
+/** With two steps in a row (the runtime status, the operation) the event comes within half a minute. */
 const patience: Micros = 14 * microsPerSecond;
 const repeatAfter: Micros = 300 * microsPerSecond;
 
-/** A step towards the end of the pod begins. Nothing is expected of a pod that is to run. */
+/** A termination step begins. A pod that should run has no deadline. */
 export function expectStep({ state, turn }: AgentContext, uid: string, isKill: boolean): void {
   if (!isPodTerminationRequested(state.workers, uid)) return;
   const grace = isKill ? (state.workers.records.get(uid)?.gracePeriodSeconds ?? 0) : 0;
@@ -31,12 +31,12 @@ export function stepEnded({ turn }: AgentContext, uid: string): void {
   turn.wakeAt({ machine: keptPodMachine, key: uid }, null);
 }
 
-/** Part of the pod's end has failed; it is tried again. */
+/** A termination step failed and is retried. */
 export function tellKept(context: AgentContext, pod: Pod, why: string): void {
   context.event(pod, null, 'Warning', 'FailedKillPod', `error killing pod: ${why}`);
 }
 
-/** False: the wake-up is none about the end of a pod. */
+/** False: the wake-up belongs to another machine. */
 export function podEndWoken(context: AgentContext, { machine, key }: Address): boolean {
   if (machine === overdueKillMachine) endOverdue(context, key);
   else if (machine === keptPodMachine) tellOverdueStep(context, key);
@@ -44,7 +44,7 @@ export function podEndWoken(context: AgentContext, { machine, key }: Address): b
   return true;
 }
 
-/** Part of the pod's end takes longer than it should. */
+/** A termination step is overdue. */
 function tellOverdueStep(context: AgentContext, uid: string): void {
   const { state, turn } = context;
   const record = state.workers.records.get(uid);

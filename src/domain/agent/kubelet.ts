@@ -28,7 +28,7 @@ import type { AgentSettings } from './settings.js';
 
 export type KubeletOperations = AgentOperations & ManifestOperations;
 
-/** The adapters of all that a kubelet asks for. */
+/** The adapters of all of a kubelet's ports. */
 export type KubeletPorts = OutboundPorts & {
   readonly manifestDirectory: PortOf<ManifestDirectoryOperations>;
   readonly manifestUrl: PortOf<ManifestUrlOperations>;
@@ -40,9 +40,9 @@ export interface KubeletSettings {
   readonly agent: Omit<AgentSettings, 'sources'>;
   /** null: the node is not one of a cluster. */
   readonly node: NodeSettings | null;
-  /** null: there is no manifest path. */
+  /** null: no manifest path. */
   readonly fileSource: FileSourceSettings | null;
-  /** null: there is no manifest URL. */
+  /** null: no manifest URL. */
   readonly urlSource: UrlSourceSettings | null;
 }
 
@@ -52,7 +52,7 @@ export interface KubeletState {
   readonly cluster: ClusterState | null;
   readonly fileSource: FileSourceState | null;
   readonly urlSource: UrlSourceState | null;
-  /** Every pod is to go: what the sources find no longer counts. */
+  /** Every pod must end: the sources no longer count. */
   withdrawn: boolean;
 }
 

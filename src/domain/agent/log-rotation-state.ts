@@ -6,15 +6,15 @@ export interface LogRotation {
   discard: readonly string[];
   compress: string[];
   utcOffsetSeconds: number;
-  /** What the log is called after it was moved. */
+  /** The log's name after the move. */
   rotatedName: string;
 }
 
 export interface LogRotationState {
   phase: 'unswept' | 'sweeping' | 'idle' | 'measuring';
-  /** The next look has its time. */
+  /** The next check is scheduled. */
   planned: boolean;
-  /** What is being measured, in the order that was asked. */
+  /** The logs being measured, in request order. */
   measured: readonly WaitingLog[];
   /** By container id, oldest first; at most one entry a running container. */
   readonly waiting: Map<string, WaitingLog>;

@@ -31,7 +31,7 @@ export function isBeingRotated({ state }: AgentContext, containerId: string): bo
   return state.logRotation.active.has(containerId);
 }
 
-/** Plans the next look, if there can be anything to see. */
+/** Plans the next check, if the runtime has pods. */
 export function planLogRotation(context: AgentContext): void {
   const { logRotation, pleg, settings } = context.state;
   if (settings.logRotation === null || logRotation.planned || pleg.records.size === 0) return;
@@ -110,7 +110,7 @@ function advance(context: AgentContext, policy: LogRotationPolicy, containerId: 
       return true;
     }
   }
-  // From here on files may change, which are those of a container that may be collected once it does not run.
+  // The next steps change files, and a container that does not run may be collected with them.
   if (rotation.step !== 'moving' && !isRunning(context, rotation.podUid, containerId)) return false;
   const next = nextStep(context, policy, rotation, reply);
   if (next === null) return false;
@@ -205,7 +205,7 @@ function isRunning(context: AgentContext, podUid: string, containerId: string): 
   return stateOf(context, podUid, containerId) === 'running';
 }
 
-/** null: the runtime has no such container, as far as is known. */
+/** null: unknown to the runtime. */
 function stateOf({ state }: AgentContext, podUid: string, containerId: string): ContainerRuntimeState | null {
   const cached = state.cache.entries.get(podUid)?.cached;
   if (cached === undefined) return null;

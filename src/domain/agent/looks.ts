@@ -45,13 +45,13 @@ export function podRelistDue(context: AgentContext, uid: string): void {
   else relist.failures.delete(uid);
 }
 
-/** A listing has found the pod changed. One whose last look failed has its own time. */
+/** A listing has found the pod changed. One whose last inspection failed has a retry time. */
 export function requestInspection({ state, turn }: AgentContext, uid: string): void {
   const { relist } = state;
   if (!relist.looks.has(uid) && (relist.failures.get(uid)?.nextAt ?? 0) <= turn.now) relist.requests.set(uid, turn.now);
 }
 
-/** A look has failed: plans the next one. */
+/** An inspection has failed: plans the next one. */
 export function planLookAfterFailure({ state, turn }: AgentContext, uid: string): void {
   const { relist, settings } = state;
   const count = (relist.failures.get(uid)?.count ?? 0) + 1;

@@ -6,7 +6,7 @@ export interface MirrorPods {
   readonly made: Map<string, string>;
   /** Full name -> uid of the mirror that was deleted and is still seen. */
   readonly unmade: Map<string, string>;
-  /** Full name -> uid of the mirror whose deletion is asked for. */
+  /** Full name -> uid of the mirror being deleted. */
   readonly deleting: Map<string, string>;
   /** Full name -> the pause after the last failure. */
   readonly pauses: Map<string, Micros>;

@@ -72,12 +72,12 @@ function showsEarlierLife({ state }: AgentContext, pod: Pod, mirror: Pod): boole
   return status !== undefined && illegalTransition(pod, mirror.status ?? {}, status) !== null;
 }
 
-/** Until it has ended its mirror is left as it is; one that has ended is shown as that. */
+/** Until it has ended its mirror is unchanged; afterwards it is reported as ended. */
 function isTerminating({ terminatingAt, terminatedAt }: PodWorkerRecord): boolean {
   return terminatingAt !== null && terminatedAt === null;
 }
 
-/** Deletes the mirrors of static pods that are gone. Not before every source has been read. */
+/** Deletes the mirrors of removed static pods. Not before every source has been read. */
 export function deleteOrphanMirrors(context: AgentContext): void {
   const { state, turn } = context;
   if (state.api === null) return;
@@ -160,7 +160,7 @@ function deleteMirror(context: AgentContext, mirror: Pod): void {
   turn.ask('apiWriter.delete', addressOf(fullName), request, { ...pods, namespace, name, gracePeriodSeconds: 0, uid }, timeout);
 }
 
-/** The mirror that the API has, as far as is known; one that was just deleted counts no more. */
+/** The mirror in the API, if known; one that was just deleted no longer counts. */
 function shownMirror({ state: { api } }: AgentContext, fullName: string): Pod | null {
   const underscore = fullName.lastIndexOf('_');
   const shown = cachedObject(api, 'pods', fullName.slice(underscore + 1), fullName.slice(0, underscore)) as Pod | null;
@@ -168,7 +168,7 @@ function shownMirror({ state: { api } }: AgentContext, fullName: string): Pod | 
   return api?.mirrors.unmade.get(fullName) === uidOf(shown) ? null : shown;
 }
 
-/** The node's pods have been listed: what was waited for is among them or never comes. */
+/** The node's pods have been listed: awaited mirrors are among them or never appear. */
 export function mirrorsListed({ state }: AgentContext): void {
   state.api?.mirrors.made.clear();
   state.api?.mirrors.unmade.clear();

@@ -11,9 +11,9 @@ export interface NodeCgroupSettings {
   readonly pods: CgroupValues;
   /** Sizes of huge pages that the host has. Pods are limited in each, also to none. */
   readonly hugePageBytes: readonly bigint[];
-  /** How much of the memory that a class of pods requests is kept from the classes below it, in percent; null: nothing. */
+  /** The share of a pod class's requested memory that is protected from lower classes, in percent; null: none. */
   readonly reservedMemoryPercent: number | null;
-  /** What all pods may have together, without what is reserved. */
+  /** The memory of all pods together, without reservations. */
   readonly allocatableMemoryBytes: bigint;
 }
 
@@ -37,12 +37,12 @@ export interface NodeCgroupsState {
   readonly sums: ClassSums;
   /** Pods that may count for more, less or nothing now. */
   readonly changed: Set<string>;
-  /** What the sums are may have changed since it was last compared with what is written. */
+  /** The sums may have changed since the last comparison. */
   stale: boolean;
   readonly cgroups: Readonly<Record<QosClass, NodeCgroup>>;
   /** Nothing is written before. */
   nextAt: Micros;
-  /** That the limits of all pods are enforced is said once. */
+  /** The enforcement of all pods' limits is reported once. */
   toldEnforced: boolean;
   /** Pods whose cgroups this agent has set. */
   readonly podsWritten: Set<string>;

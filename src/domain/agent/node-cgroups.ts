@@ -105,7 +105,7 @@ export function nodeCgroupReplied(context: AgentContext, key: string, reply: Rep
   const name = key as QosClass;
   const cgroup = nodeCgroups.cgroups[name];
   const problem = problemOf(reply);
-  // Values that didn't come into a cgroup that is there are only set again; one that is gone is made again.
+  // Missing values of an existing cgroup are only set again; a removed cgroup is created again.
   cgroup.made = reply.outcome.ok;
   cgroup.written = problem === null ? cgroup.writing : null;
   cgroup.writing = null;

@@ -1,4 +1,4 @@
-// The shutdown manager as data, and what the agent remembers beside it.
+// The shutdown manager as data, and the agent's state beside it.
 import type { Micros } from '../../ports/micros.js';
 import { newShutdownManager, type ShutdownManager } from '../node-shutdown/shutdown-manager.js';
 
@@ -6,9 +6,9 @@ export interface NodeShutdownState {
   manager: ShutdownManager;
   /** When it is woken next; null: nothing is planned. */
   plannedAt: Micros | null;
-  /** The lock is to be taken, or to go, once what was asked before is answered; null: it is as it is to be. */
+  /** The lock to take, or to release, once the previous request is answered; null: no change. */
   wantedLock: { readonly neededSeconds: number } | 'none' | null;
-  /** The record as it is to be written next; null: it is on its way, or on the disk. */
+  /** The next record to write; null: it is being written, or on the disk. */
   unwritten: string | null;
 }
 

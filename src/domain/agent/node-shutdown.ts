@@ -18,7 +18,7 @@ import { uidOf } from './pod-index.js';
 import { dispatchUpdate } from './worker-effects.js';
 
 export const nodeShutdownAddress = { machine: 'node-shutdown', key: '' } as const;
-/** Init is asked a handful of things, each of which may take 25 s. */
+/** Several calls to init, each of which may take 25 s. */
 const inhibitTimeout: Micros = 120_000_000;
 
 export function beginNodeShutdown(context: AgentContext): void {
@@ -114,7 +114,7 @@ function act(context: AgentContext, action: ShutdownAction): void {
   }
 }
 
-/** What is wanted last counts: it is asked for when what was asked before has been answered. */
+/** The last request counts: it is sent when the previous one has been answered. */
 function askNext({ state: { shutdown }, turn }: AgentContext): void {
   const { wantedLock, unwritten } = shutdown;
   if (wantedLock !== null && !turn.inFlight(nodeShutdownAddress, 'lock')) {
@@ -143,7 +143,7 @@ function isGone({ state }: AgentContext, pod: Pod): boolean {
   return !couldHaveRunningContainers(state.workers, uid) && (state.volumes.held.get(uid)?.size ?? 0) === 0;
 }
 
-/** As Go prints it: no more digits of a second than it takes. */
+/** In Go's form: no more digits of a second than needed. */
 function timeText(at: Instant): string {
   return formatRfc3339Micros(at).replace(/\.?0+Z$/, 'Z');
 }

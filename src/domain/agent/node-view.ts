@@ -11,7 +11,7 @@ import { runtimeProblemList } from './runtime-readiness.js';
 
 /** Nothing on this node plugs devices in yet. */
 const noDevices: NodeView['devices'] = { capacity: {}, allocatable: {}, removed: [] };
-/** What eviction reports is what the Node says. */
+/** The Node's pressure conditions are eviction's. */
 export function pressuresOf({ conditions }: Pick<PressureState, 'conditions'>): NodeView['pressures'] {
   return { memory: conditions.includes('MemoryPressure'), disk: conditions.includes('DiskPressure'), pid: conditions.includes('PIDPressure') };
 }
@@ -42,7 +42,7 @@ export interface NodeOverlay {
   allocatable: Readonly<Record<string, string>>;
 }
 
-/** The overlay by this Node; the same one when nothing of it has changed. */
+/** The overlay from this Node; the same object if unchanged. */
 export function overlayOf(overlay: NodeOverlay | null, { status = {} }: Node): NodeOverlay {
   const fresh = { nodeAddresses: status.addresses ?? [], allocatable: status.allocatable ?? {} };
   return overlay !== null && canonicalJson(overlay) === canonicalJson(fresh) ? overlay : fresh;

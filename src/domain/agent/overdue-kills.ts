@@ -7,16 +7,16 @@ import type { AgentContext } from './agent-context.js';
 import { uidOf } from './pod-index.js';
 
 export const overdueKillMachine = 'overdue-kill';
-/** The reference's: half as long again as the pod has, and ten seconds at least. */
+/** The Go kubelet's: half as long again as the pod's grace period, and ten seconds at least. */
 const leastWait: Micros = 10 * microsPerSecond;
 const patience = 1.5;
 
-/** @param gracePeriodSeconds what the killer grants; null: the pod's own */
+/** @param gracePeriodSeconds the killer's; null: the pod's own */
 export function expectEnd({ turn }: AgentContext, pod: Pod, gracePeriodSeconds: number | null): void {
   turn.wakeAt({ machine: overdueKillMachine, key: uidOf(pod) }, turn.now + longestKill(pod, gracePeriodSeconds));
 }
 
-/** How long a kill is waited for. @param gracePeriodSeconds what the killer grants; null: the pod's own */
+/** How long a kill is expected to take. @param gracePeriodSeconds the killer's; null: the pod's own */
 export function longestKill({ spec }: Pod, gracePeriodSeconds: number | null): Micros {
   const grace = gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 0;
   return Math.max(leastWait, Math.floor(grace * patience * microsPerSecond));

@@ -15,12 +15,12 @@ import { draDriverChanged } from './claims.js';
 const reflector = 'csidrivers';
 const resource = { group: 'storage.k8s.io', version: 'v1', plural: reflector };
 
-/** Begins to look for plugins, if this agent takes any. */
+/** Starts scanning for plugins, if this agent accepts any. */
 export function beginPlugins(context: AgentContext): void {
   if (context.state.settings.takesPlugins) scanPlugins(context.state.plugins, contextOf(context));
 }
 
-/** The Node is there, or has changed. */
+/** The Node was created, or has changed. */
 export function pluginsNodeChanged(context: AgentContext): void {
   if (context.state.settings.takesPlugins && context.node !== null) pluginsNodeSeen(context.state.plugins, context.node.metadata.uid ?? '', contextOf(context));
 }
@@ -39,7 +39,7 @@ export function takePluginWake(context: AgentContext, address: Address): boolean
   return pluginsWoken(context.state.plugins, address, contextOf(context));
 }
 
-/** The drivers' objects are read from the first volume on that asks for one. */
+/** The drivers' objects are read from the first volume on that needs one. */
 export function csiViewOf(context: AgentContext): CsiView {
   const { plugins } = context.state;
   return {

@@ -50,11 +50,11 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
   if (room.kind === 'rejected') return reject(context, pod, room);
   const sysctls = admitSysctls(pod, allowlistOf(state.settings));
   if (sysctls.kind === 'rejected') return reject(context, pod, sysctls);
-  // Before the node's room, as the reference does it: what a pod that is refused later has got goes once it counts for nothing. Asked once.
+  // Before the node's resources, as in the Go kubelet: a pod that is refused later loses its allocation once it no longer counts. Done once.
   const aligned = pending === undefined ? alignPod(state, pod) : admitted;
   if (aligned.kind === 'rejected') return reject(context, pod, aligned);
   const otherPods = activePods(state, uid);
-  // Without an API there is no newer node than our own.
+  // Without an API there is no newer node.
   const freshNode = state.api === null ? null : pending?.freshNode;
   const result = admitByPredicates({ pod, otherPods, spared: new Set(asideUids(state)), node: admissionNode(context), ...(freshNode === undefined ? {} : { freshNode }) });
   switch (result.kind) {
@@ -87,7 +87,7 @@ export function isAlignedAnew(context: AgentContext, pod: Pod): boolean {
   return aligned.kind === 'admitted' || reject(context, pod, aligned);
 }
 
-/** What the node has or hasn't, however much room there is. */
+/** The node's features, independent of its free resources. */
 function isSupported(context: AgentContext, pod: Pod): boolean {
   const refused = nodeSupport(context, pod).find((result) => result.kind === 'rejected');
   return refused === undefined || reject(context, pod, refused);
@@ -128,7 +128,7 @@ export function forgetAdmission({ state: { admission, alignment, eviction } }: A
   admission.preempted.delete(uid);
 }
 
-/** The node as it was read for a pod. Returns the pod to be asked about again; null: none waits for it. */
+/** The node read for a pod. Returns the pod to admit again; null: none waits for it. */
 export function admissionReplied({ state }: AgentContext, uid: string, reply: Reply<AgentOperations>): Pod | null {
   const pending = state.admission.pending.get(uid);
   if (pending === undefined || reply.op !== 'apiReader.get') return null;
@@ -136,7 +136,7 @@ export function admissionReplied({ state }: AgentContext, uid: string, reply: Re
   return state.pods.pods.get(uid) ?? null;
 }
 
-/** Pods whose victims have all ended since this was last asked. */
+/** Pods whose victims have all ended since the last call. */
 export function takeMadeRoom({ state: { admission, pods } }: AgentContext): Pod[] {
   const ready: Pod[] = [];
   for (const completion of admission.completed.splice(0)) {
@@ -222,7 +222,7 @@ export function killForRoom(context: AgentContext, victims: readonly Pod[], lack
 /** What isn't measured on this node is not held against a pod. */
 const unmeasured = String(2 ** 53 - 1);
 
-/** The node's own object, else what it would be registered as; how much there is to give this agent knows best. */
+/** The node's own object, otherwise the one to register; this agent's own allocatable resources take precedence. */
 function admissionNode({ state }: AgentContext): Node {
   const { nodeFacts, settings, readiness } = state;
   const own = ownNode(state.api);

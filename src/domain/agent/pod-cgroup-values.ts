@@ -1,5 +1,5 @@
-// What a pod's cgroup is set to, from the pod, the node's facts and what is the pod's own.
-// Invariant: every size of huge pages that the host has is limited, to none where the pod requests none.
+// The values of a pod's cgroup, from the pod, the node's facts and its exclusive resources.
+// Invariant: every huge page size of the host is limited, to zero if the pod requests none.
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { podCgroupConfig, podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
@@ -7,7 +7,7 @@ import { hasExclusiveCpus } from '../cpu-manager/cpu-manager.js';
 import type { AgentState } from './agent-state.js';
 import { uidOf } from './pod-index.js';
 
-/** What a pod's cgroup is set to when it is made. */
+/** The values of a pod's cgroup at its creation. */
 export function podCgroupValues({ settings, nodeFacts, alignment }: AgentState, pod: Pod): CgroupValues {
   // A quota would throttle a pod on CPUs that are its own.
   const ownCpus = settings.alignment?.liftsQuota === true && alignment !== null && hasExclusiveCpus(alignment.cpu, uidOf(pod));

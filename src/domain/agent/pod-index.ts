@@ -34,7 +34,7 @@ export function podAndMirror(index: PodIndex, given: Pod): { readonly pod: Pod |
   return { pod: given, mirror: isStaticPod(given) ? (index.mirrorsByFullName.get(fullName) ?? null) : null };
 }
 
-/** Mirror pods whose static pod is gone. */
+/** Mirror pods without a static pod. */
 export function orphanMirrors(index: PodIndex): Pod[] {
   return [...index.mirrorsByFullName].flatMap(([fullName, mirror]) => (index.podsByFullName.has(fullName) ? [] : [mirror]));
 }

@@ -190,9 +190,9 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   noteResized(context, run, effects);
   const record = state.workers.records.get(run.uid);
   if (record?.finished !== true) return;
-  // Why a start failed is said of this life of the pod only: another one under the same UID would otherwise be said to wait, having ended.
+  // A start failure belongs to this life of the pod: another one under the same UID would otherwise appear as waiting, after it has ended.
   state.startFailures.delete(run.uid);
-  // The name is free: who waits for it need not wait for its next look.
+  // The name is free: pods that wait for it needn't wait for their next check.
   for (const uid of state.workers.waitingStaticPods.get(record.fullName) ?? []) effects.push({ kind: 'enqueue', uid, baseDelayMicros: 0, rest: null });
 }
 

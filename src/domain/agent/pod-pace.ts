@@ -21,7 +21,7 @@ export function mayWorkOn(context: AgentContext): boolean {
   return false;
 }
 
-/** Leaves all pods to the next step: what this one has done already, taking in a long list, is enough. */
+/** Leaves all pods to the next step: this one has processed a long list already. */
 export function workOnNoMore(context: AgentContext): void {
   context.podsWorkedOn = Math.max(context.podsWorkedOn, maxPodsAStep);
 }

@@ -2,8 +2,8 @@
 import type { Micros } from '../../ports/micros.js';
 
 export interface PodStart {
-  /** As the status has it. */
+  /** As in the status. */
   readonly startTime: string;
-  /** By the clock that is never set. */
+  /** By the monotonic clock. */
   readonly at: Micros;
 }

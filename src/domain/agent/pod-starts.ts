@@ -1,13 +1,13 @@
-// When pods started, by the clock that is never set, for what is counted from their start time.
-// Invariant: the moment of a start time stays while the start time does, however the wall clock is set; of a start time that another agent wrote it is
-// taken when this one first sees it.
+// When pods started, by the monotonic clock, for durations counted from their start time.
+// Invariant: the moment of a start time stays as long as the start time, even if the wall clock is set; another agent's start time is
+// converted when this one first sees it.
 import type { Micros } from '../../ports/micros.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import { type Clocks, momentOf } from '../values/instant.js';
 import { parseRfc3339 } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';
 
-/** null: it has no start time yet. */
+/** null: no start time yet. */
 export function podStart({ state, turn }: AgentContext, uid: string, { startTime }: PodStatus): Micros | null {
   const known = state.podStarts.get(uid);
   if (startTime === undefined) return null;

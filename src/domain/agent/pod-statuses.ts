@@ -46,7 +46,7 @@ function asSpecified(pod: Pod, facts: NodeFacts): PodCgroupReading {
   return { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryLimitBytes: memoryBytes === null ? null : Number(memoryBytes) };
 }
 
-/** The status that follows from the runtime's. @param podIsTerminal all its containers were stopped for good */
+/** The status that follows from the runtime's. @param podIsTerminal all its containers were stopped permanently */
 export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean): PodStatus {
   return statusFrom(context, pod, runtime, podIsTerminal, context.state.startFailures.get(uidOf(pod)) ?? noFailures);
 }
@@ -84,7 +84,7 @@ function probesOf({ state }: AgentContext, pod: Pod, runtime: PodRuntimeStatus):
   return asReported(view, pod, runtime, state.statuses.get(uid)?.status ?? podAndMirror(state.pods, pod).mirror?.status ?? pod.status ?? {});
 }
 
-/** What the new status is computed from, or null: the pod's own status. */
+/** The base of the new status, or null: the pod's own status. */
 function previousStatus({ state }: AgentContext, pod: Pod, previous: PodStatus, runtime: PodRuntimeStatus): PodStatus | null {
   const uid = uidOf(pod);
   const cached = state.statuses.get(uid)?.status ?? null;
@@ -98,13 +98,13 @@ function resizeOf(state: AgentState, uid: string) {
   return { resize: state.allocation.conditions.get(uid) ?? noResize, actuated: actuatedOf(state, uid) };
 }
 
-/** Of a pod that was resized: what it was shown to ask for before is not so any more, and the kernel can't be asked. */
+/** For a resized pod: its previously reported request is outdated, and the kernel can't report it. */
 function withoutMemoryRequest(status: PodStatus): PodStatus {
   const { memory: _, ...requests } = status.resources?.requests ?? {};
   return { ...status, resources: { ...status.resources, requests } };
 }
 
-/** A pod that has ended has ended: the deadline that passes afterwards says nothing about it any more. */
+/** A terminated pod stays so: a deadline that passes afterwards doesn't change it. */
 function keepingEnd(before: PodStatus | null, status: PodStatus): PodStatus {
   const phase = before?.phase;
   if (before === null || phase === undefined || !isTerminalPhase(phase) || phase === status.phase) return status;
@@ -113,7 +113,7 @@ function keepingEnd(before: PodStatus | null, status: PodStatus): PodStatus {
   return { ...rest, phase, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
 }
 
-/** What a killer says about the pod that it ends. */
+/** The killer's status of the pod that it ends. */
 export function withTermination(status: PodStatus, pod: Pod, termination: TerminationStatus): PodStatus {
   const phase = termination.keepsSuccess && status.phase === 'Succeeded' ? 'Succeeded' : 'Failed';
   const failed: PodStatus = { ...status, phase, reason: termination.reason, message: termination.message };

@@ -19,7 +19,7 @@ export function setUnprepared({ prepared }: AgentState, uid: string): void {
   prepared.pods.delete(uid);
 }
 
-/** Which pods' cgroups have vanished. What was prepared after the look was asked for is left out: it says nothing about that. */
+/** Pods whose cgroups have vanished. Skips those prepared after the request: the answer may not include them. */
 export function vanishedPods({ prepared }: AgentState, present: ReadonlySet<string>, askedAt: Micros): string[] {
   const vanished: string[] = [];
   for (const [uid, { at }] of prepared.pods) if (at < askedAt && !present.has(uid)) vanished.push(uid);

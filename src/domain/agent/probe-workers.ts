@@ -19,7 +19,7 @@ export function probeAddress(uid: string, name: string): Address {
 
 const isProbed = derived(hasProbes);
 
-/** Makes the workers that a pod's spec asks for and that are not there. A probe that is not the same any more gets another worker. */
+/** Makes missing workers for a pod's spec. A changed probe gets another worker. */
 export function addProbes(context: AgentContext, pod: Pod): void {
   const { probes, startedAt } = context.state;
   const uid = uidOf(pod);
@@ -81,7 +81,7 @@ function endWorker(context: AgentContext, uid: string, name: string, { worker, s
   context.turn.end(probeAddress(uid, name));
 }
 
-/** What the pod's status follows from is another now. */
+/** The inputs of the pod's status have changed. */
 export function probesChanged({ state: { probes } }: AgentContext, uid: string): void {
   const ofPod = probes.pods.get(uid);
   if (ofPod !== undefined) ofPod.version = ++probes.count;

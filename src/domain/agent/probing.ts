@@ -47,7 +47,7 @@ function take(context: AgentContext, found: FoundWorker, first: ProbeStep): void
   const { worker, slot } = registered;
   const changes: ProbeChange[] = [];
   let step: ProbeStep | null = first;
-  // A probe that can't even be asked has its outcome at once, and a few attempts like any other.
+  // A probe without a possible request has its outcome at once, and a few attempts like any other.
   while (step !== null) {
     changes.push(...step.published);
     if (step.event !== null) context.event(worker.pod, worker.container.name, 'Warning', step.event.reason, step.event.message);

@@ -38,7 +38,7 @@ function looked(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   if (reply.outcome.ok) {
     relist.failures.delete(uid);
     takeLook(context, { uid, askedAt, found: reply.outcome.value });
-    // A look that began in the very moment in which its worker began to wait is not newer than that.
+    // An inspection that began at the time when its worker began to wait is not newer.
     if (awaitingStatus.has(uid)) relist.requests.set(uid, context.turn.now);
   } else lookFailed(context, uid, askedAt, reply.outcome.error);
   beginLooks(context);

@@ -1,5 +1,5 @@
-// A static pod is synced before the API's pods are known, and only its mirror says what was reported of its containers. So the mirror's
-// `started` and `ready` are taken over when it is first seen, and until then its probes publish no results that nothing was asked for.
+// A static pod is synced before the API's pods are known, and only its mirror has the reported container statuses. So the mirror's
+// `started` and `ready` are adopted when it is first seen, and until then its probes publish no results without an attempt.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
 import { probedContainers } from '../probes/probe-registry.js';
@@ -10,7 +10,7 @@ import type { AgentContext } from './agent-context.js';
 import { uidOf } from './pod-index.js';
 import { setProbed } from './pod-statuses.js';
 
-/** Which containers keep what was reported of them until a probe of this agent has a result. */
+/** Containers that keep their reported values until a probe of this agent has a result. */
 export function takenOver({ state }: AgentContext): IsTakenOver {
   if (state.nodeFacts.changesStatusOnRestart) return () => false;
   const { api } = state;
@@ -18,7 +18,7 @@ export function takenOver({ state }: AgentContext): IsTakenOver {
   return (worker, container) => (awaitsMirrors && worker.kind !== 'liveness' && isStaticPod(worker.pod)) || isReportedReady(worker, container);
 }
 
-/** A mirror that no status was written to yet: containers that this agent has no results of are what it says. */
+/** A mirror without a written status yet: containers without results of this agent keep its values. */
 export function takeReported(context: AgentContext, mirror: Pod): void {
   const { state } = context;
   if (state.api === null || state.nodeFacts.changesStatusOnRestart || !isMirrorPod(mirror)) return;
@@ -40,7 +40,7 @@ function statusOf({ containerStatuses = [], initContainerStatuses = [] }: PodSta
   return [...containerStatuses, ...initContainerStatuses].find((status) => status.name === name) ?? null;
 }
 
-/** As the runtime names it; null: it isn't shown as running. */
+/** The runtime's id; null: not reported as running. */
 function runningId(status: ContainerStatus | null): string | null {
   if (status?.state?.running === undefined) return null;
   return (status.containerID ?? '').replace(/^[^:]*:\/\//, '');

@@ -21,7 +21,7 @@ export function showProgress(context: AgentContext, pod: Pod, runtime: PodRuntim
   const { state, turn } = context;
   const { allocation } = state;
   const uid = uidOf(pod);
-  // A look that was under way while the runtime was asked may show what was before.
+  // An inspection concurrent with the runtime's update may show the previous state.
   if (runtime.observedAt < (allocation.resized.get(uid) ?? -1)) lookAgain(context, uid);
   const before = conditionsOf(allocation, uid);
   if (isResizeInProgress(context, pod, runtime)) {

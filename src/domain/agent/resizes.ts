@@ -47,7 +47,7 @@ export function restoreResize({ state }: AgentContext, pod: Pod): void {
   if (allocation.desired.has(uid)) allocation.pending.push(uid);
 }
 
-/** The spec of a pod has changed, and is taken in. @param before what it asked for */
+/** A pod's spec has changed. @param before with its previous requests */
 export function noteUpdate(context: AgentContext, before: Pod | undefined, after: Pod): void {
   const { allocation } = context.state;
   const uid = uidOf(after);
@@ -182,7 +182,7 @@ function grant(context: AgentContext, pod: Pod, before: ResizeConditions, trigge
   allocate(allocation, pod);
   if (!allocation.resized.has(uid)) allocation.resized.set(uid, -1);
   putAllocated(state, pod);
-  // What an earlier resize has failed with is not this one's.
+  // An earlier resize's failure doesn't apply to this one.
   setConditions(allocation, uid, withInProgress(noResize, { reason: '', message: '', generation }, turn.wall));
   if (before.pending?.reason === 'Deferred') count(allocation.counters.deferredAccepted, trigger);
   context.event(pod, null, 'Normal', 'ResizeStarted', resizeMessage('started', pod, allocation.gates, generation));

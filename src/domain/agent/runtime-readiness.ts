@@ -8,14 +8,14 @@ export const statusPollInterval: Micros = 5_000_000;
 const downAfter: Micros = 30_000_000;
 
 export interface RuntimeReadiness {
-  /** When the runtime last said that it is ready; null: never. */
+  /** When the runtime last reported that it is ready; null: never. */
   lastGood: Micros | null;
-  /** What it said is wrong with itself; null: nothing. */
+  /** The runtime's own problem; null: none. */
   runtimeProblem: string | null;
-  /** What it said is wrong with its network; null: nothing. Stops only pods that need the network. */
+  /** The problem of its network; null: none. Stops only pods that need the network. */
   networkProblem: string | null;
   handlers: readonly RuntimeHandler[];
-  /** null: the runtime has not said. */
+  /** null: not reported. */
   supplementalGroupsPolicy: boolean | null;
   /** The podCIDR last sent to the runtime; '' before. */
   podCidr: string;

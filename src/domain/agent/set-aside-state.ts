@@ -15,7 +15,7 @@ import type { PodSource } from '../pod-sources/pod-config.js';
 import { compareInstants, microsBetween } from '../values/instant.js';
 import { microsPerMinute } from '../values/time.js';
 
-/** Of a pod that is shown, never of one that is kept: why it is aside. */
+/** Only in the answer to queries, never stored: why the pod is aside. */
 export const setAsideAnnotation = 'kubelet-ts.dev/set-aside';
 
 /** One end of the process by a pod's input. */
@@ -26,11 +26,11 @@ export interface PodEnd {
   readonly at: Instant;
   /** Its object at that time, see `objectVersion`; '' if absent. null: not every source had reported. */
   readonly version: string | null;
-  /** Of a static pod that was taken over: the UID that its manifest gives. The same as `uid` for all others. */
+  /** Of an adopted static pod: the UID from its manifest. The same as `uid` for all others. */
   readonly manifestUid: string;
   /** It was aside at that time. */
   readonly wasAside: boolean;
-  /** Where the stack and the input are. */
+  /** The file with the stack and the input. */
   readonly file: string;
 }
 
@@ -58,11 +58,11 @@ export interface SetAsidePod {
   phase: 'aside' | 'returning' | 'trial';
   /** When it is tried again; in `trial`: when it is forgiven. */
   until: Micros;
-  /** The same, as it is shown. */
+  /** The same, for display. */
   shownUntil: Instant;
-  /** Its object, as it was delivered last; null: none was, or it has gone. */
+  /** Its object, as last delivered; null: none, or it was removed. */
   pod: Pod | null;
-  /** The object as it was before it went; null: it hasn't. */
+  /** The object before its removal; null: not removed. */
   removed: Pod | null;
   source: PodSource;
   /** Its containers' images; null: not known. */
@@ -73,7 +73,7 @@ export interface SetAsidePod {
 
 export interface SetAsideState {
   readonly pods: Map<string, SetAsidePod>;
-  /** Ends that no longer count, by their files: stamps say nothing where the wall clock was set. */
+  /** Ends that no longer count, by their files: timestamps are unreliable after a change of the wall clock. */
   readonly forgiven: Set<string>;
   /** The file is behind. */
   isUnsaved: boolean;
@@ -130,7 +130,7 @@ function countedEnds(ends: readonly PodEnd[]): readonly PodEnd[] {
   return counted;
 }
 
-/** How long a pod is left alone after its last end. */
+/** The pause of a pod after its last end. */
 export function pauseOf(ends: number): Micros {
   return Math.min(firstPause * 2 ** Math.min(ends - endsUntilAside, 16), longestPause);
 }

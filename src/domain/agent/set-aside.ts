@@ -61,7 +61,7 @@ function beginOne(context: AgentContext, pod: SetAsidePod): void {
   context.nodeWarning(setAsideReason, `Pod ${pod.namespace}/${pod.name} (${pod.uid}): ${message}`);
 }
 
-/** A pause that began with the pod's last end; a wall clock that was set since makes it neither longer than it is, nor end before now. */
+/** A pause from the pod's last end on; a change of the wall clock since then neither prolongs it, nor ends it before now. */
 function untilAfterEnd({ turn }: AgentContext, { lastEndAt }: SetAsidePod, pause: Micros): Micros {
   return Math.max(turn.now, Math.min(momentAhead(instantAfter(lastEndAt, pause), turn), turn.now + pause));
 }
@@ -94,7 +94,7 @@ export function asideImages(state: AgentState): readonly string[] | null {
   return known;
 }
 
-/** Why a pod is aside, for events, logs and people. */
+/** Why a pod is aside, for events, logs and users. */
 export function setAsideMessage(pod: SetAsidePod): string {
   const { ends, file } = pod;
   return (
@@ -145,7 +145,7 @@ function isAlive({ containers, sandboxes }: ListedPod): boolean {
   return containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'ready');
 }
 
-/** A source has said something about a pod that is aside. It keeps its place on the node; a change of it brings it back. */
+/** A source's update of a pod that is aside. It keeps its place on the node; a change brings it back. */
 export function keepAside(context: AgentContext, op: DeliveryOp, source: PodSource, pod: Pod): void {
   const { state } = context;
   const aside = state.setAside.pods.get(uidOf(pod));
@@ -189,7 +189,7 @@ export function endedPodOf(agent: AgentState): Omit<PodEnd, 'at' | 'file'> | nul
   const aside = agent.setAside.pods.get(uid);
   const known = agent.pods.pods.get(uid) ?? agent.pods.mirrors.get(uid) ?? [...agent.config.sources.values()].flatMap(({ pods }) => pods.get(uid)?.pod ?? [])[0];
   const [name = '', namespace = ''] = agent.workers.records.get(uid)?.fullName.split('_') ?? [];
-  // Before a source has said anything the runtime has.
+  // Before a source has reported, the runtime's listing is used.
   const listed = agent.relist.newest?.pods.find((pod) => pod.uid === uid);
   const adopted = [...agent.adoption.adopted.values()].find((pod) => pod.uid === uid);
   return {
@@ -202,7 +202,7 @@ export function endedPodOf(agent: AgentState): Omit<PodEnd, 'at' | 'file'> | nul
   };
 }
 
-/** Every source has said what it has: pods whose object has gone meanwhile come back to be ended. */
+/** Every source has reported: pods whose object was removed meanwhile come back to be ended. */
 export function bringBackGone(context: AgentContext): void {
   const { setAside, config } = context.state;
   for (const pod of setAside.pods.values())
@@ -247,7 +247,7 @@ export function setAsideWoken(context: AgentContext, key: string): void {
   else if (pod?.phase === 'trial') forgive(context, pod);
 }
 
-/** It has been worked on for ten minutes: its earlier ends no longer count. */
+/** It has worked for ten minutes: its earlier ends no longer count. */
 function forgive({ state, turn }: AgentContext, pod: SetAsidePod): void {
   const { setAside } = state;
   setAside.pods.delete(pod.uid);

@@ -21,15 +21,15 @@ export interface AgentSettings {
   /** Configured addresses of the node; the first decides the primary family of pod addresses. */
   readonly nodeIps: readonly string[];
   readonly podLogsDirectory: string;
-  /** Where log collectors find symlinks; null: none are made. */
+  /** The directory of symlinks for log collectors; null: none are made. */
   readonly containerLogLinks: string | null;
-  /** There is an apiserver: the node's pods come from it too, and the agent writes to it. */
+  /** The node has an apiserver: its pods come from it too, and the agent writes to it. */
   readonly apiserver: boolean;
   /** How changes of secrets and config maps are noticed. */
   readonly objectChangeDetection: ChangeDetection;
   /** Projected volumes may show the cluster's trust bundles (`ClusterTrustBundleProjection`). */
   readonly trustBundleProjection: boolean;
-  /** Projected volumes may ask for certificates of the pod's own (`PodCertificateRequest`). */
+  /** Projected volumes may contain certificates for the pod (`PodCertificateRequest`). */
   readonly podCertificateProjection: boolean;
   /** Pod sources that are configured; nothing is cleaned up before each has reported. */
   readonly sources: readonly PodSource[];
@@ -47,7 +47,7 @@ export interface AgentSettings {
   readonly logRotation: LogRotationPolicy | null;
   /** Names and prefixes (`net.core.*`) of kernel parameters that pods may set; patterns that `parseSysctlAllowlist` takes. */
   readonly allowedSysctls: readonly string[];
-  /** Why this host can't enforce AppArmor profiles: pods that ask for one are refused with it. null: it can. */
+  /** Why this host can't enforce AppArmor profiles: pods with a profile are refused with it. null: it can. */
   readonly appArmorProblem: string | null;
   /** Pods may have resources of their own beside those of their containers (`PodLevelResources`). */
   readonly podLevelResources: boolean;
@@ -65,7 +65,7 @@ export interface AgentSettings {
   readonly shutdownPriorities: readonly ShutdownPriority[];
   /** The pod CIDR that a node without an apiserver sends to its runtime; '': none. */
   readonly podCidr: string;
-  /** The host's ids that pods in user namespaces of their own are given. */
+  /** The host ids for pods with user namespaces. */
   readonly userNamespaces: UserNamespaceSettings;
   /** Whether pods get cgroups of their own. */
   readonly cgroupsPerQos: boolean;
@@ -75,7 +75,7 @@ export interface AgentSettings {
   readonly nodeCgroups: NodeCgroupSettings;
   /** Plugins may register at the node. */
   readonly takesPlugins: boolean;
-  /** How CPUs and memory are given to containers for themselves; null: they aren't. The settings are such that `startAlignment` takes them. */
+  /** Exclusive CPUs and memory of containers; null: disabled. `startAlignment` accepts these settings. */
   readonly alignment: AlignmentSettings | null;
   /** Pods whose input has ended earlier agents. */
   readonly setAside: SetAsideSettings;

@@ -19,7 +19,7 @@ export const stateFileMachine = 'state-file';
 const firstPause: Micros = 1_000_000;
 const longestPause: Micros = 60_000_000;
 
-/** At the end of a step: what changed is written. */
+/** At the end of a step: writes changes. */
 export function planStateFiles(context: AgentContext): void {
   const { alignment } = context.state;
   if (alignment === null) return;

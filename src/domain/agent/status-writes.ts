@@ -54,7 +54,7 @@ export function apiPodShown(context: AgentContext, shown: Pod): void {
   if (uid === undefined || record === undefined || state.api === null) return;
   const write = state.api.statusWrites.pods.get(uid);
   if (write === undefined || write.target !== shown.metadata.uid || write.sentVersion < record.version || mayDeleteFromApi(shown, record)) queueStatusWrite(state, uid);
-  // What is older than our own last request says nothing new.
+  // An object older than the last own request has no news.
   else if (newestPod(write, shown) === shown && needsReconcile(shown, record)) turn.wakeAt(podAddress(uid), Math.max(turn.now, (write.wroteAt ?? 0) + repairPeriod));
 }
 
@@ -63,7 +63,7 @@ export function planStatusWrites(context: AgentContext): void {
   const { state, turn } = context;
   const writes = state.api?.statusWrites;
   if (writes === undefined || writes.queue.size === 0 || (writes.pausedUntil !== null && turn.now < writes.pausedUntil)) return;
-  // After a pause one goes ahead.
+  // After a pause a single one goes first.
   const most = writes.pause > 0 ? 1 : maxWrites;
   let looks = 0;
   for (const uid of writes.queue) {
@@ -155,7 +155,7 @@ function sent(state: AgentState, uid: string, write: StatusWrite, version: numbe
   replaceRecord(state, uid, record, markSent(record, version));
 }
 
-/** What was computed from the same things is still right. */
+/** A status from the same inputs is still valid. */
 function replaceRecord({ statuses, computed }: AgentState, uid: string, before: StatusRecord, after: StatusRecord): void {
   statuses.set(uid, after);
   const from = computed.get(uid);
@@ -171,7 +171,7 @@ function failed(context: AgentContext, uid: string, write: StatusWrite, op: stri
   }
   write.patched = null;
   turn.log('warn', 'Failed to update status for pod', { podUID: uid, err: error.message });
-  // A refusal leaves everything as it was; after anything else it may have been done.
+  // A refusal leaves everything unchanged; after any other error the write may have happened.
   if (!refusals.has(error.kind)) write.readFirst = true;
   if (passing.has(error.kind)) {
     pause(context, error.retryAfterMicros);
@@ -201,7 +201,7 @@ function watchedPod({ api, statuses, pods, workers }: AgentState, uid: string): 
   const { annotations } = pod?.metadata ?? {};
   // A mirror of an earlier or later self of the pod shows that one.
   const isItsMirror = pod !== null && isStaticPod(pod) && found.metadata.annotations?.[configMirrorAnnotation] === annotations?.[configHashAnnotation];
-  // One that shows an end which the pod has not come to is replaced (see mirror-pods): no server lets a status leave its end.
+  // A mirror with an end that the pod has not reached is replaced (see mirror-pods): no server lets a status leave its end.
   return isItsMirror && illegalTransition(pod, found.status ?? {}, record.status) === null ? found : null;
 }
 
@@ -210,7 +210,7 @@ export function forgetStatusWrites(context: AgentContext, isKnown: (uid: string)
   for (const uid of context.state.api?.statusWrites.pods.keys() ?? []) if (!isKnown(uid)) forgetStatusWrite(context, uid);
 }
 
-/** What is being sent goes with its answer. */
+/** A write in flight is dropped with its answer. */
 export function forgetStatusWrite({ state, turn }: AgentContext, uid: string): void {
   const writes = state.api?.statusWrites;
   if (writes === undefined || (writes.pods.get(uid)?.sending ?? null) !== null) return;

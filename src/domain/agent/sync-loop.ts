@@ -33,7 +33,7 @@ import { runtimeProblems } from './runtime-readiness.js';
 import { keepAside, takeReturned } from './set-aside.js';
 import { dispatchUpdate, resumeAwaiting, withEffects } from './worker-effects.js';
 
-/** To take in a list of more, compare it and bring it in order is enough for one step. */
+/** For more pods, receiving, comparing and sorting a list is enough for one step. */
 const manyPods = 16;
 
 /** Why nothing is dispatched; null: the loop runs. */
@@ -77,7 +77,7 @@ export function drain(context: AgentContext): void {
       backlog.deliveries.unshift({ source: delivery.source, op: delivery.op, pods: rest, inOrder: true });
       return;
     }
-    // Only now: before its pods are known to the workers, a source that counts as seen would let housekeeping kill them.
+    // Only now: if a source counted as seen before its pods are known to the workers, housekeeping would kill them.
     markHandled(context.state.config, delivery.source);
     if (delivery.op === 'ADD') retryResizes(context, 'pods_added');
     if (delivery.op === 'REMOVE') retryResizes(context, 'pods_removed');
@@ -108,18 +108,18 @@ export function goOn(context: AgentContext): void {
   resumeAwaiting(context, null);
 }
 
-/** Returns the pods that are left for the next step. */
+/** Returns the pods left for the next step. */
 function handle(context: AgentContext, delivery: WaitingDelivery): readonly Pod[] {
   const pods = delivery.inOrder ? delivery.pods : inOrderOfAdmission(context, delivery.pods);
   for (const [i, pod] of pods.entries()) {
-    // What says nothing but a status costs next to nothing.
+    // A mere status update is cheap.
     if (delivery.op !== 'RECONCILE' && !mayWorkOn(context)) return pods.slice(i);
     context.forPod(podUidOf(context, pod), () => handleOne(context, delivery, pod));
   }
   return [];
 }
 
-/** Of the static pod behind a mirror. */
+/** The uid of the static pod behind a mirror. */
 export function podUidOf(context: AgentContext, pod: Pod): string {
   return isMirrorPod(pod) ? uidOf(podAndMirror(context.state.pods, pod).pod ?? pod) : uidOf(pod);
 }
@@ -134,7 +134,7 @@ function handleOne(context: AgentContext, { op, source }: Pick<PodDelivery, 'op'
   noteDelivered(context, op, pod);
 }
 
-/** Pods that were aside and whose containers are known by now are delivered as new ones, or ended if their object has gone. */
+/** Pods that return and whose containers are known by now are delivered as new ones, or ended if their object was removed. */
 export function deliverReturned(context: AgentContext): void {
   for (const { pod, removed, source } of takeReturned(context)) {
     if (pod !== null) context.state.backlog.deliveries.push({ op: 'ADD', source, pods: [pod], inOrder: true });
@@ -197,7 +197,7 @@ function change(context: AgentContext, pod: Pod): void {
   if (!isWaiting(context, pod)) update(context, 'update', isMirrorPod(pod) ? pod : (pods.pods.get(uidOf(pod)) ?? pod));
 }
 
-/** Only its status changed, by us or by others. */
+/** Only its status changed, by this agent or by others. */
 function reconcile(context: AgentContext, given: Pod): void {
   const before = context.state.pods.pods.get(uidOf(given));
   const pod = putAllocated(context.state, given);

@@ -1,5 +1,5 @@
-// What a pod needs that this agent does not have yet. Such a pod stays in ContainerCreating, and an event says why: nothing that a spec
-// asks for is ever silently left out. Each part of the agent that lands takes its lines out of here.
+// Features that a pod needs and this agent lacks. Such a pod stays in ContainerCreating, and an event says why: no requested
+// feature is ever silently omitted. A change that adds a feature removes its lines here.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { usesClaims } from '../dra-manager/pod-claims.js';

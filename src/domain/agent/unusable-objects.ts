@@ -3,7 +3,7 @@ import type { UnusableObject } from '../../ports/model/api-object.js';
 import { objectKey, type ReflectorState } from '../api-cache/reflector.js';
 import type { AgentContext } from './agent-context.js';
 
-/** Where the list or watch didn't name it: `pods` -> `Pod`. */
+/** If the list or watch didn't name it: `pods` -> `Pod`. */
 const kinds: Readonly<Record<string, string>> = { nodes: 'Node', pods: 'Pod', services: 'Service', secrets: 'Secret', configmaps: 'ConfigMap' };
 
 /** Reports each problem of an object once; its last known version stays in use. */

@@ -50,7 +50,7 @@ export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperati
   return true;
 }
 
-/** The driver of a pod's volume says that it is not well. */
+/** The driver of a pod's volume reports it as abnormal. */
 export function tellVolumeAbnormal(context: AgentContext, { uid, volumeName, message }: Extract<AgentEvent, { readonly type: 'volumeAbnormal' }>): void {
   const pod = context.state.pods.pods.get(uid);
   if (pod !== undefined) context.event(pod, null, 'Warning', 'VolumeConditionAbnormal', `Volume ${volumeName}: ${message}`);
@@ -61,7 +61,7 @@ export function volumesNodeChanged(context: AgentContext): void {
   nodeSeen(context.state.volumes, context);
 }
 
-/** Lets volumes be worked on, and wakes who waits for them, until nothing more follows from this step. */
+/** Runs the volume work, and wakes waiting runs, until nothing more follows in this step. */
 export function settleVolumes(context: AgentContext): void {
   const { volumes } = context.state;
   const { podsWithVolumes } = context;

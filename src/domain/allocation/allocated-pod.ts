@@ -21,7 +21,7 @@ export function entryOf(pod: Pod, gates: ResizeGates): PodResourceEntry {
   return { containers: new Map(containers), podLevel: gates.podLevel ? (pod.spec.resources ?? null) : null };
 }
 
-/** @param entry undefined: nothing was granted yet, what the pod asks for counts */
+/** @param entry undefined: no allocation yet, the requests count */
 export function withAllocation(pod: Pod, entry: PodResourceEntry | undefined, gates: ResizeGates): Pod {
   if (entry === undefined) return pod;
   const { spec } = pod;
@@ -37,7 +37,7 @@ export function withAllocation(pod: Pod, entry: PodResourceEntry | undefined, ga
   return copy;
 }
 
-/** Whether an update changes what is recorded: only then is it a resize. */
+/** Whether an update changes the recorded resources: only then is it a resize. */
 export function areResourcesChanged(before: Pod, after: Pod, gates: ResizeGates): boolean {
   if (before.spec === after.spec) return false;
   if (gates.podLevel && !isSameRequirements(before.spec.resources, after.spec.resources)) return true;

@@ -22,14 +22,14 @@ export interface CheckpointFile {
   isRead: boolean;
   /** Something was put into it that isn't on disk; what only went is taken out with the next change. */
   dirty: boolean;
-  /** The checksum of what is on disk; null: it isn't known. */
+  /** The checksum of the file; null: unknown. */
   checksum: number | null;
-  /** The checksum of what is being written. */
+  /** The checksum of the text being written. */
   writing: number | null;
-  /** Pods whose entries are not on disk yet, and wait for a write or for the one under way. */
+  /** Pods whose entries are not on disk yet, and wait for a write or for the one in progress. */
   unsaved: Set<string>;
   inWrite: Set<string>;
-  /** Runs that wait for the write under way. */
+  /** Runs that wait for the write in progress. */
   readonly waiting: Set<string>;
   failures: number;
   retryAt: Micros | null;
@@ -57,7 +57,7 @@ export interface AllocationState {
   readonly resized: Map<string, Micros>;
   /** When what waits is tried again if nothing happens before. */
   retryAt: Micros;
-  /** What the wake-up was last set to. */
+  /** The time of the current wake-up. */
   plannedAt: Micros | null;
   readonly files: { readonly allocated: CheckpointFile; readonly actuated: CheckpointFile };
   readonly counters: ResizeCounters;
@@ -91,12 +91,12 @@ export function isAllocationKnown({ files }: AllocationState): boolean {
   return files.allocated.isRead && files.actuated.isRead;
 }
 
-/** Whether what a pod was granted is on disk, or couldn't be brought there. */
+/** Whether a pod's allocation is on disk, or couldn't be written. */
 export function isSaved({ unsaved, inWrite }: CheckpointFile, uid: string): boolean {
   return !unsaved.has(uid) && !inWrite.has(uid);
 }
 
-/** Of a pod that is gone everything goes, in memory; the files follow with their next change. */
+/** Forgets a removed pod in memory; the files follow with their next change. */
 export function forgetAllocation(state: AllocationState, uid: string): void {
   for (const kept of [state.allocated, state.actuated, state.desired, state.conditions, state.victims, state.resized]) kept.delete(uid);
   for (const { unsaved, inWrite, waiting } of [state.files.allocated, state.files.actuated]) for (const kept of [unsaved, inWrite, waiting]) kept.delete(uid);

@@ -8,7 +8,7 @@ import type { PodCondition } from '../../ports/model/pod-status.js';
 import { conditionTypes, findCondition } from '../status/conditions.js';
 import { formatRfc3339 } from '../values/time.js';
 
-/** Replaced, never changed in place: who keeps one sees by identity that it still holds. */
+/** Replaced, never changed in place: its identity shows that it is unchanged. */
 export interface ResizeConditions {
   readonly pending: PodCondition | null;
   readonly inProgress: PodCondition | null;

@@ -1,5 +1,5 @@
-// The resizes that this node can't do, however much room it has: asked before everything else, and answered for good.
-// Invariant: messages are what users read and match in the condition PodResizePending; details are labels of a metric.
+// Resizes that this node can't do with any free resources: checked first, and refused permanently.
+// Invariant: messages are for users in the condition PodResizePending; details are labels of a metric.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ResourceFacts } from '../cgroups/resource-facts.js';
@@ -26,7 +26,7 @@ export interface Infeasible {
   readonly detail: 'swap_limitation' | 'plr_feature_gate_off' | 'guaranteed_pod_cpu_manager_static_policy' | 'guaranteed_pod_memory_manager_static_policy';
 }
 
-/** null: it may be asked whether there is room. */
+/** null: the resources may be checked. */
 export function infeasibleResize(input: ResizeGateInput): Infeasible | null {
   const { desired, allocated, gates } = input;
   if (isSwapInTheWay(input)) return { message: 'In-place resize of containers with swap is not supported.', detail: 'swap_limitation' };

@@ -1,5 +1,5 @@
-// The order in which resizes that wait are tried: those that take nothing first, then by priority, Guaranteed pods before others, then who
-// has waited longest. Ties end in the uid.
+// The order in which pending resizes are retried: those without an increase first, then by priority, Guaranteed pods before others, then the
+// longest waiting. Ties are broken by uid.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodCondition } from '../../ports/model/pod-status.js';
 import { podRequests } from '../qos/pod-resources.js';
@@ -11,7 +11,7 @@ export interface WaitingResize {
   readonly uid: string;
   readonly desired: Pod;
   readonly allocated: Pod;
-  /** The condition PodResizePending; null: it has not been tried yet. */
+  /** The condition PodResizePending; null: not tried yet. */
   readonly pending: PodCondition | null;
 }
 
@@ -29,7 +29,7 @@ export function resizeOrder(waiting: readonly WaitingResize[]): string[] {
   return ranked.map(({ uid }) => uid);
 }
 
-/** Whether it asks for more cpu or memory than it has. */
+/** Whether it requests more cpu or memory than allocated. */
 export function isIncreasing(desired: Pod, allocated: Pod): boolean {
   const [after, before] = [podRequests(desired), podRequests(allocated)];
   return (['cpu', 'memory'] as const).some((name) => compareQuantities(after.get(name) ?? zeroQuantity, before.get(name) ?? zeroQuantity) > 0);

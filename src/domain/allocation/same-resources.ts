@@ -1,4 +1,4 @@
-// Whether two sets of requests and limits are the same by amount, not by how they are written.
+// Whether two sets of requests and limits are equal by amount, not by spelling.
 import type { ResourceList, ResourceRequirements } from '../../ports/model/container.js';
 import { compareQuantities, mustParseQuantity } from '../values/quantity.js';
 

@@ -4,13 +4,13 @@ import type { Micros } from '../../ports/micros.js';
 export interface ReflectorBackoff {
   /** The last delay without its spread; 0: none yet. */
   base: Micros;
-  /** When it last began; null: never. */
+  /** Its last start; null: never. */
   at: Micros | null;
 }
 
 const initial: Micros = 800_000;
 const longest: Micros = 30_000_000;
-/** Without a failure for this long everything is forgiven. */
+/** After this long without a failure the back-off is reset. */
 const forgivenAfter: Micros = 120_000_000;
 
 /** The next delay, uniform between its base and twice that. @param random in [0, 1) */

@@ -33,18 +33,18 @@ export interface ReflectorState {
   objects: Map<string, ApiObject>;
   /** `<namespace>/<name>` -> its newest version, which can't be used and isn't in `objects`. */
   unusable: Map<string, UnusableObject>;
-  /** A list has been taken in: from then on what is not in `objects` is not there. */
+  /** A list was received: from then on objects missing in `objects` don't exist. */
   synced: boolean;
   /** Where a watch resumes; null: a list is needed first. */
   resourceVersion: string | null;
-  /** Lists have to be the newest: an older one would unsee what was seen, or was refused as too old. */
+  /** Lists must be the most recent: an older one would revert known changes, or was refused as too old. */
   newest: boolean;
-  /** Pages of the list under way. */
+  /** Pages of the list in progress. */
   pages: ListPage[];
-  /** How many watches were begun; part of their names. */
+  /** The number of watches so far; part of their names. */
   watches: number;
   watchBeganAt: Micros;
-  /** When the watch last said anything, bookmarks included. */
+  /** The time of the watch's last message, bookmarks included. */
   heardAt: Micros;
   /** Events of the watch, without bookmarks. */
   eventCount: number;
@@ -53,12 +53,12 @@ export interface ReflectorState {
 
 export type ObjectChange =
   | { readonly type: 'upsert'; readonly object: ApiObject; readonly previous: ApiObject | null }
-  /** The object as it was last seen, by the server's last word where that came. */
+  /** The object's last version, from the deletion event if available. */
   | { readonly type: 'delete'; readonly object: ApiObject };
 
 export interface ReflectorContext {
   readonly turn: Turn<ReflectorOperations>;
-  /** What changed, in order; nothing where an object that couldn't be used is gone. @param replaced it follows from a complete list; called for each list */
+  /** The changes, in order; empty if an unusable object was removed. @param replaced they follow from a complete list; called for each list */
   changed(changes: readonly ObjectChange[], replaced: boolean): void;
   /** An object can't be used, for a reason that wasn't reported of it before. */
   unusable(object: UnusableObject): void;
@@ -78,7 +78,7 @@ const shortWatch: Micros = 1_000_000;
 
 const machine = 'reflector';
 
-/** @param newest whether already the first list has to be the newest, where what a cache that is behind lacks would be acted on */
+/** @param newest whether the first list must be the most recent one, since objects missing in a stale cache would be acted on */
 export function newReflector(name: string, selection: ApiSelection, newest = false): ReflectorState {
   return {
     name,
@@ -117,7 +117,7 @@ export function runReflector(state: ReflectorState, context: ReflectorContext): 
   if (state.phase === 'stopped') proceed(state, context);
 }
 
-/** Ends it; the copy stays as it is. */
+/** Ends it; the copy stays. */
 export function stopReflector(state: ReflectorState, { turn }: ReflectorContext): void {
   state.phase = 'stopped';
   state.pages = [];
@@ -138,7 +138,7 @@ export function reflectorWoken(state: ReflectorState, context: ReflectorContext)
   turn.cancel(addressOf(state), 'watch');
 }
 
-/** What a watch saw. Of a watch that is no longer the newest nothing is believed. */
+/** Events of a watch. Ignores those of an outdated watch. */
 export function reflectorSaw(state: ReflectorState, watch: string, events: readonly ApiWatchEvent[], context: ReflectorContext): void {
   if (state.phase !== 'watching' || watch !== watchName(state)) return;
   state.heardAt = context.turn.now;
@@ -168,7 +168,7 @@ export function reflectorSaw(state: ReflectorState, watch: string, events: reado
 
 export function reflectorReplied(state: ReflectorState, reply: Reply<ReflectorOperations>, context: ReflectorContext): void {
   if (state.phase === 'stopped') return;
-  // It was stopped and begun again while this was under way: the answer is of no use, the place is free.
+  // It was stopped and restarted meanwhile: the answer is useless, the slot is free.
   if (state.phase === 'waiting') proceed(state, context);
   else if (reply.op === 'apiReader.list') {
     if (reply.outcome.ok) listed(state, reply.outcome.value, context);
@@ -202,7 +202,7 @@ function proceed(state: ReflectorState, context: ReflectorContext): void {
   turn.wakeAt(address, turn.now + silenceLimit);
 }
 
-/** The first list may come from a cache that is behind, which costs the server least, unless it has to be the newest. */
+/** The first list may come from a stale cache, which is cheapest for the server, unless it must be the most recent. */
 function askPage(state: ReflectorState, continueToken: string | null, { turn }: ReflectorContext): void {
   const resourceVersion = continueToken === null && !state.newest ? '0' : null;
   turn.ask('apiReader.list', addressOf(state), 'list', { ...state.selection, resourceVersion, limit: pageLimit, continueToken }, listTimeout);
@@ -277,7 +277,7 @@ function noteUnusable(state: ReflectorState, object: UnusableObject, changes: Ob
   return null;
 }
 
-/** Whether it was reported and is gone now. */
+/** Whether it was reported and is removed now. */
 function removeUnusable(state: ReflectorState, { namespace, name, uid }: UnusableObject, changes: ObjectChange[]): boolean {
   const key = objectKey(namespace ?? '', name ?? '');
   const known = state.objects.get(key);

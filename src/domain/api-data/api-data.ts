@@ -15,7 +15,7 @@ export type TrustBundlesAnswer =
 
 /** Data of the API as far as the agent has it. */
 export interface ApiData {
-  /** @param since when the one who wants it began to look */
+  /** @param since the reader's start */
   object(kind: ObjectKind, namespace: string, name: string, since: Micros): ObjectAnswer;
   token(request: TokenRequest, since: Micros): TokenAnswer;
   /** A token for credential provider plugins, which no volume has. @param since as above */
@@ -24,8 +24,8 @@ export interface ApiData {
   serviceAccount(namespace: string, name: string, since: Micros): ServiceAccountAnswer;
   /** All of the cluster. @param since as above */
   trustBundles(since: Micros): TrustBundlesAnswer;
-  /** Asked for by the first look, and replaced in time. */
+  /** Requested on first use, and replaced in time. */
   podCertificate(order: PodCertificateOrder): PodCertificateAnswer;
-  /** Whether what the pod refers to has changed since this was last asked. */
+  /** Whether the pod's objects have changed since the last call. */
   takeChanged(uid: string): boolean;
 }

@@ -22,7 +22,7 @@ export type ChangeDetection = 'Watch' | 'Cache' | 'Get';
 
 export type ObjectAnswer =
   | { readonly kind: 'found'; readonly object: ApiObject }
-  /** The message is the reference's: a watched copy calls the object by its kind, the server by its resource. */
+  /** The Go kubelet's message: a watched copy names the object by its kind, the server by its resource. */
   | { readonly kind: 'absent'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
   /** The read is in progress; check again when notified, or at that time. */
@@ -44,14 +44,14 @@ interface ManagedObject {
   readonly pods: Set<string>;
   /** Those of them that show it in a volume, which has to follow its changes. */
   readonly mounted: Set<string>;
-  /** It can't change: what it was when it was first seen. */
+  /** It is immutable: its first known version. */
   frozen: ApiObject | null;
   wantedAt: Micros;
   /** A reader got the watched copy, or its absence: from now on its changes matter. */
   answered: boolean;
   /** null: not yet, or no longer good. */
   fetched: Fetched | null;
-  /** null: no request is under way. */
+  /** null: no request in flight. */
   fetching: Micros | null;
 }
 
@@ -65,7 +65,7 @@ export interface ObjectManager {
   readonly registered: Map<string, ReadonlySet<string>>;
 }
 
-/** What the manager needs around it. */
+/** The manager's interface to its surroundings. */
 export interface ObjectReading {
   readonly now: Micros;
   /** How long a fetched object is good; of the strategy Cache. */
@@ -92,7 +92,7 @@ export function objectKeyOf(kind: ObjectKind, namespace: string, name: string): 
   return `${plurals[kind]}:${namespace}/${name}`;
 }
 
-/** Counts what the pod refers to, in place of what it referred to before. */
+/** Registers the pod's objects, in place of the previous ones. */
 export function registerPod(manager: ObjectManager, uid: string, pod: Pod, reading: ObjectReading): void {
   const namespace = pod.metadata.namespace ?? '';
   const before = manager.registered.get(uid);
@@ -133,7 +133,7 @@ export function isShown(manager: ObjectManager, key: string): boolean {
   return manager.objects.get(key)?.answered === true;
 }
 
-/** @param since when the looker began: it takes nothing that is older than its strategy allows at that time */
+/** @param since the reader's start: rejects answers older than its strategy allows at that time */
 export function lookUpObject(manager: ObjectManager, kind: ObjectKind, namespace: string, name: string, since: Micros, reading: ObjectReading): ObjectAnswer {
   const managed = manager.objects.get(objectKeyOf(kind, namespace, name));
   if (managed === undefined) return { kind: 'failed', message: `object ${goQuote(namespace)}/${goQuote(name)} not registered` };
@@ -174,7 +174,7 @@ function lookAtFetched(strategy: 'Cache' | 'Get', managed: ManagedObject, since:
   if (managed.fetching === null) {
     managed.fetching = reading.now;
     const { key, kind, namespace, name } = managed;
-    // Only the first look has to be the newest; later ones may come from the server's cache.
+    // Only the first read must be the most recent; later ones may come from the server's cache.
     const resourceVersion = strategy === 'Cache' && fetched !== null ? '0' : null;
     reading.fetch(key, { group: '', version: 'v1', plural: plurals[kind] }, namespace, name, resourceVersion);
   }
@@ -249,7 +249,7 @@ function watch({ key, kind, namespace, name }: ManagedObject, reading: ObjectRea
   reading.watch(key, { resource, namespace, fieldSelector: `metadata.name=${name}`, labelSelector: null });
 }
 
-/** Of one object under two versions the later one; a server's cache may be behind what was seen. */
+/** The later of two versions of one object; a server's cache may be stale. */
 function newer(before: ApiObject | null, now: ApiObject): ApiObject {
   if (before === null || before.metadata.uid !== now.metadata.uid) return now;
   return Number(now.metadata.resourceVersion ?? 0) < Number(before.metadata.resourceVersion ?? 0) ? before : now;

@@ -11,7 +11,7 @@ export type ServiceAccountAnswer =
   | { readonly kind: 'pending' };
 
 interface ReadAccount {
-  /** null: no request is under way. */
+  /** null: no request in flight. */
   asking: Micros | null;
   /** null: not yet. */
   answered: { readonly askedAt: Micros; readonly answer: ServiceAccountAnswer } | null;

@@ -36,7 +36,7 @@ interface CachedToken {
   expiresAt: Micros;
   /** null: never. */
   refreshAt: Micros | null;
-  /** null: no request is under way. */
+  /** null: no request in flight. */
   askingSince: Micros | null;
   /** The last request that failed. */
   failure: { readonly askedAt: Micros; readonly message: string } | null;
@@ -69,7 +69,7 @@ export function tokenKey({ namespace, serviceAccountName, audiences, expirationS
   return JSON.stringify([serviceAccountName, namespace, audiences, expirationSeconds, podName, podUid]);
 }
 
-/** @param since when the looker began: a failure of before that is tried again */
+/** @param since the reader's start: an earlier failure is retried */
 export function lookUpToken(cache: TokenCache, request: TokenRequest, since: Micros, asking: TokenAsking): TokenAnswer {
   const key = tokenKey(request);
   let cached = cache.tokens.get(key);
@@ -160,7 +160,7 @@ export function nextTokenRefresh(cache: TokenCache, podUid: string): Micros | nu
   return next;
 }
 
-/** The pod is gone, and its tokens with it. */
+/** The pod is removed, with its tokens. */
 export function forgetTokens(cache: TokenCache, podUid: string): void {
   for (const [key, cached] of cache.tokens) if (cached.podUid === podUid) cache.tokens.delete(key);
 }
@@ -173,7 +173,7 @@ function purge(cache: TokenCache, clocks: Clocks): void {
   if (oldest.done !== true) cache.tokens.delete(oldest.value);
 }
 
-/** As the reference names it in its texts. */
+/** The Go kubelet's name in its texts. */
 function nameOf({ serviceAccountName, namespace }: TokenRequest): string {
   return `${namespace}/${serviceAccountName}`;
 }

@@ -1,5 +1,5 @@
-// Whether a request to the kubelet's port is let through: authentication, then the checks of its attributes one after the other.
-// Invariant: nothing passes without an `allow`; an authorizer that fails ends the request at once, since a later `allow` could be wrong.
+// Admission of a request to the kubelet's port: authentication, then the checks of its attributes one after the other.
+// Invariant: nothing passes without an `allow`; a failing authorizer ends the request at once, since a later `allow` could be wrong.
 import type { AccessAttributes, AccessOpinion, AccessStep } from '../../ports/inbound/request-policy.js';
 
 /** The next step of a request. @param user null: not authenticated, or the authenticator failed @param opinions on the first checks, in order */

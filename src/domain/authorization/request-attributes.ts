@@ -1,4 +1,4 @@
-// What a request to the kubelet's port asks of the authorizer: always something of this node, as a subresource of `nodes`, so that
+// The authorizer's attributes of a request to the kubelet's port: always a subresource of this node in `nodes`, so that
 // cluster roles can grant parts of a kubelet (Kubernetes' kubelet authorization, with fine-grained subresources, KEP-2862).
 // Invariant: every request has at least one check; the last one of a fine-grained pair is `proxy`, which grants everything.
 import type { AccessAttributes } from '../../ports/inbound/request-policy.js';

@@ -28,7 +28,7 @@ const buckets: ReadonlySet<string> = new Set([
 const longRunning: ReadonlySet<string> = new Set(['exec', 'attach', 'debug']);
 
 const streamed: Readonly<Record<string, string>> = { exec: 'exec', attach: 'attach', portForward: 'portforward' };
-/** Answers to who was not let in, or asked for nothing that is here. */
+/** Answers to refused requests, or to unserved paths. */
 const turnedAway: ReadonlySet<number> = new Set([401, 403, 404, 405]);
 
 export function methodLabel(method: string): string {
@@ -46,7 +46,7 @@ export function longRunningLabel(path: string): 'true' | 'false' {
   return longRunning.has(pathLabel(path)) ? 'true' : 'false';
 }
 
-/** What a request by WebSocket streams; null: it is none, or was turned away. @param upgrade the protocol asked for, as the client wrote it */
+/** The stream of a WebSocket request; null: no WebSocket, or refused. @param upgrade the requested protocol in the client's spelling */
 export function webSocketLabel(path: string, upgrade: string | null, status: number): string | null {
   if (upgrade?.toLowerCase() !== 'websocket' || turnedAway.has(status)) return null;
   const label = pathLabel(path);

@@ -31,7 +31,7 @@ const prefixes: readonly string[] = [...treePatterns.map((pattern) => `${pattern
 /** All of them, whether or not a server has a route for each; a tree or directory ends in a slash. */
 export const serverPatterns: readonly string[] = [...exact, ...prefixes];
 
-/** Finds who serves a request. @param path percent-encoded, without query @param query without `?`; kept by redirects */
+/** Finds the pattern that serves a request. @param path percent-encoded, without query @param query without `?`; kept by redirects */
 export function matchServerPattern(method: string, path: string, query: string): PatternMatch {
   // A proxy's CONNECT names no path of this server that could be cleaned.
   const clean = method === 'CONNECT' ? path : cleanRequestPath(path);

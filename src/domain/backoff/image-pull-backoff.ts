@@ -62,7 +62,7 @@ export function imagePullFailed(backoff: ImagePullBackoff, podUid: string, image
   return problem;
 }
 
-/** A success leaves its own key alone (a flapping registry must not reset it) and only clears away what has expired. */
+/** A success doesn't reset its own key (a flapping registry must not) and only removes expired entries. */
 export function imagePullSucceeded(backoff: ImagePullBackoff, now: Micros): void {
   for (const key of collectExpiredBackoff(backoff.delays, now)) backoff.lastProblems.delete(key);
 }

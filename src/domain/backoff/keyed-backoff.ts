@@ -34,7 +34,7 @@ export function advanceBackoff(backoff: KeyedBackoff, key: string, eventTime: Mi
   return delay;
 }
 
-/** Whether less than the key's delay has passed since the event (the end of a container, say). */
+/** Whether less than the key's delay has passed since the event (for example the end of a container). */
 export function isInBackoffSinceEvent(backoff: KeyedBackoff, key: string, eventTime: Micros, now: Micros): boolean {
   const entry = liveEntry(backoff, key, eventTime);
   return entry !== null && now - eventTime < entry.delay;

@@ -9,13 +9,13 @@ export type KubeconfigState =
 
 export type BootstrapDecision =
   | { readonly kind: 'use-kubeconfig' }
-  /** Asks by the bootstrap kubeconfig; `blocking`: before anything else is started. */
+  /** Uses the bootstrap kubeconfig; `blocking`: before anything else is started. */
   | { readonly kind: 'bootstrap'; readonly blocking: boolean }
   | { readonly kind: 'refuse'; readonly error: string };
 
 /**
  * @param rotates rotateCertificates
- * @param bootstrap null: no bootstrap kubeconfig is given; else why it can't be used, or null
+ * @param bootstrap null: no bootstrap kubeconfig; otherwise its problem, or null
  */
 export function bootstrapDecision(kubeconfig: KubeconfigState, rotates: boolean, bootstrap: { readonly problem: string | null } | null, wall: Instant): BootstrapDecision {
   if (bootstrap === null) {

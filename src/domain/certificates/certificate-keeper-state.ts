@@ -13,7 +13,7 @@ export type CertificateKeeperOperations = Flattened<{
   readonly apiWriter: ApiWriterOperations;
 }>;
 
-/** The table in certificate-keeper.ts says what each waits for. */
+/** See the table in certificate-keeper.ts. */
 export type CertificatePhase = 'idle' | 'loading' | 'resting' | 'making' | 'creating' | 'reading' | 'comparing' | 'looking' | 'watching' | 'storing' | 'ending';
 
 export interface CertificateKeeperSettings {
@@ -44,7 +44,7 @@ export interface CertificateKeeper extends CertificateKeeperSettings {
   failedAttempts: number;
   /** No attempt before this time. */
   pausedUntil: Micros;
-  /** The attempt under way. */
+  /** The current attempt. */
   request: string;
   csr: string;
   name: string;
@@ -62,7 +62,7 @@ export interface CertificateKeeper extends CertificateKeeperSettings {
 
 export type CertificateKeeperEvent =
   | { readonly type: 'begin' }
-  /** For whom the certificate is to be from now on. */
+  /** The subject of the certificate from now on. */
   | { readonly type: 'template'; readonly template: CertificateTemplate | null }
   | { readonly type: 'renew' }
   | ApiWatchEvents;

@@ -31,7 +31,7 @@ import { csrObject, csrResource, csrVerdict } from './signing-request.js';
 type Input = CertificateKeeperEvent | Reply<CertificateKeeperOperations> | Wake;
 type KeeperTurn = Turn<CertificateKeeperOperations>;
 
-/** As the reference waits; the blocking start waits an hour. */
+/** The Go kubelet's timeout; the blocking start waits an hour. */
 export const issueTimeout: Micros = 15 * 60 * microsPerSecond;
 /** How long a client may be without a certificate. */
 const withoutMax: Micros = 5 * 60 * microsPerSecond;
@@ -104,7 +104,7 @@ class Step {
     this.state.phase = isWaiting ? 'ending' : 'resting';
   }
 
-  /** At rest: what is next, and when. */
+  /** At rest: plans the next action. */
   private plan(): void {
     const { state, turn } = this;
     this.checkEnd();
@@ -199,7 +199,7 @@ class Step {
   private loaded(facts: CertificateFacts | null): void {
     const { state } = this;
     state.phase = 'resting';
-    // One that begins later is none yet; one that was just issued is taken as it is, since then it is a clock that is wrong.
+    // A certificate that is not valid yet doesn't count; a newly issued one is accepted, since then a clock is wrong.
     state.facts = facts !== null && facts.notBefore > this.turn.wall ? null : facts;
     if (state.facts !== null) this.setDeadline(state.facts);
   }
@@ -290,7 +290,7 @@ class Step {
     }
     state.issued = verdict.certificate;
     state.phase = 'storing';
-    // With a watch in flight, once that has ended.
+    // With a watch in flight, after its end.
     if (isListed) this.store();
     else this.turn.cancel(this.address, 'certificate');
   }

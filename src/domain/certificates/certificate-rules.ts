@@ -1,4 +1,4 @@
-// When a certificate is renewed, and for whom one is asked.
+// Renewal times of certificates, and their subjects.
 import type { Instant } from '../../ports/instant.js';
 import type { NodeAddress } from '../../ports/model/node.js';
 import type { CertificateFacts, CertificatePurpose, CertificateTemplate } from '../../ports/outbound/certificates.js';
@@ -10,7 +10,7 @@ export const signers: Readonly<Record<CertificatePurpose, string>> = {
   server: 'kubernetes.io/kubelet-serving',
 };
 
-/** Of a key on a curve: RSA would have key encipherment too. */
+/** For an elliptic curve key: RSA would have key encipherment, too. */
 export const usages: Readonly<Record<CertificatePurpose, readonly string[]>> = {
   client: ['digital signature', 'client auth'],
   server: ['digital signature', 'server auth'],
@@ -21,7 +21,7 @@ export function rotationDeadline({ notBefore, notAfter }: Pick<CertificateFacts,
   return instantAfter(notBefore, Math.round(microsBetween(notBefore, notAfter) * (0.7 + 0.2 * chance)));
 }
 
-/** Whether a certificate is for all that is asked; being for more is fine. */
+/** Whether a certificate covers all requested names; it may have more. */
 export function covers(facts: CertificateTemplate, template: CertificateTemplate): boolean {
   const has = (held: readonly string[], wanted: readonly string[]): boolean => wanted.every((item) => held.includes(item));
   return (
@@ -37,7 +37,7 @@ export function clientTemplate(nodeName: string): CertificateTemplate {
 }
 
 /**
- * For a server at these addresses of the node. null: not yet, since no address is known.
+ * For a server at the node's addresses. null: not yet, since no address is known.
  * @param allowsDnsOnly the gate AllowDNSOnlyNodeCSR: names alone are enough
  */
 export function servingTemplate(nodeName: string, addresses: readonly NodeAddress[], allowsDnsOnly: boolean): CertificateTemplate | null {

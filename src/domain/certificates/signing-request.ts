@@ -1,4 +1,4 @@
-// CertificateSigningRequests: how one is asked for, and what its state says.
+// CertificateSigningRequests: creating one, and interpreting its state.
 import type { ApiObject, ApiResource } from '../../ports/model/api-object.js';
 import type { CertificatePurpose } from '../../ports/outbound/certificates.js';
 import { base64Decode, base64Encode } from '../values/base64.js';
@@ -30,7 +30,7 @@ interface CsrStatus {
   readonly conditions?: readonly { readonly type: string; readonly reason?: string; readonly message?: string }[];
 }
 
-/** @param csr null: it is gone. @param uid of the one that was created */
+/** @param csr null: removed. @param uid of the created one */
 export function csrVerdict(csr: ApiObject | null, uid: string): CsrVerdict {
   if (csr === null) return { kind: 'refused', reason: 'certificate signing request was deleted' };
   if (csr.metadata.uid !== uid) return { kind: 'refused', reason: `csr ${JSON.stringify(csr.metadata.name)} changed UIDs` };

@@ -8,7 +8,7 @@ export type CgroupName = readonly string[];
 
 const sliceSuffix = '.slice';
 
-/** The name below `base`, or why a component can't be one. `base` is taken as it is: it may come from the configuration. */
+/** The name below `base`, or why a component is invalid. `base` isn't checked: it may come from the configuration. */
 export function composeCgroupName(
   base: CgroupName,
   ...components: readonly string[]
@@ -22,7 +22,7 @@ export function cgroupPath(driver: CgroupDriver, name: CgroupName): string {
   return driver === 'systemd' ? systemdPath(name) : `/${name.join('/')}`;
 }
 
-/** What systemd is asked for: the slice and the slice it lies in; null for the root, which systemd owns. */
+/** systemd's unit and its parent slice; null for the root, which systemd owns. */
 export function systemdUnits(name: CgroupName): { readonly unit: string; readonly parent: string } | null {
   const slices = sliceNames(name);
   const unit = slices[slices.length - 1];
@@ -42,7 +42,7 @@ export function parseCgroupPath(driver: CgroupDriver, path: string): CgroupName 
   return inner === '' ? [] : inner.split('/');
 }
 
-/** The systemd driver's names, for who makes the slices. */
+/** The systemd driver's names, for the adapter. */
 export const sliceNaming = {
   directories: (name: CgroupName): CgroupName => sliceNames(name),
   units: systemdUnits,
@@ -59,7 +59,7 @@ function sliceNames(name: CgroupName): string[] {
   return escaped.map((_, i) => escaped.slice(0, i + 1).join('-') + sliceSuffix);
 }
 
-/** As a shell's `basename`: trailing slashes don't count, `/` stays, nothing is `.`. */
+/** As a shell's `basename`: trailing slashes don't count, `/` stays, an empty path is `.`. */
 function lastElement(path: string): string {
   if (path === '') return '.';
   const trimmed = path.replace(/\/+$/, '');

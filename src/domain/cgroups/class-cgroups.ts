@@ -25,14 +25,14 @@ export interface ClassSettings {
   readonly hugePageBytes: readonly bigint[];
 }
 
-/** As good as none; the kernel rounds it to whole pages. */
+/** Practically unlimited; the kernel rounds it to whole pages. */
 const unlimitedHugePages = 2n ** 62n;
 
 export function newClassSums(): ClassSums {
   return { burstableMilliCpu: 0n, memoryBytes: { Guaranteed: 0n, Burstable: 0n, BestEffort: 0n } };
 }
 
-/** @param times 1: it comes; -1: it goes */
+/** @param times 1: added; -1: removed */
 export function countPod(sums: ClassSums, pod: Pod, times: 1n | -1n): void {
   const { qosClass, milliCpu, memoryBytes } = requestsOf(pod);
   if (qosClass === 'Burstable') sums.burstableMilliCpu += milliCpu * times;
@@ -64,7 +64,7 @@ export function classCgroupConfigs(sums: ClassSums, settings: ClassSettings): Re
   };
 }
 
-/** What is left to a class when the classes above it have what they request. Nothing left is written as a byte: 0 would lift the limit. */
+/** The rest for a class after the requests of higher classes. No rest is written as one byte: 0 would remove the limit. */
 function memoryLimits(
   memory: ClassSums['memoryBytes'],
   { reservedMemoryPercent, allocatableMemoryBytes }: ClassSettings,

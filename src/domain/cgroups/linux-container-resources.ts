@@ -49,7 +49,7 @@ export function linuxSandboxResources(pod: Pod, facts: ResourceFacts, options: E
   return basicResources(milliCpu(requests), milliCpu(limits) ?? 0, memoryBytes(limits), facts, options);
 }
 
-/** What the sandbox itself costs, counted as request and limit; nothing at all when the pod names no overhead. */
+/** The sandbox's own cost, as request and limit; empty if the pod has no overhead. */
 export function linuxSandboxOverhead(pod: Pod, facts: ResourceFacts): LinuxContainerResources {
   if (pod.spec.overhead === undefined) return {};
   const overhead = parsedList(pod.spec.overhead);
@@ -62,7 +62,7 @@ export interface ReportedResources {
   readonly memoryLimitBytes: number | null;
 }
 
-/** Reads back what a runtime says a container has; null is unknown, since the runtime's 0 is "not set". */
+/** A container's resources as the runtime reports them; null is unknown, since the runtime's 0 is "not set". */
 export function reportedResources(resources: LinuxContainerResources): ReportedResources {
   const period = resources.cpuPeriod ?? 0;
   const quota = resources.cpuQuota ?? 0;
@@ -76,7 +76,7 @@ export function reportedResources(resources: LinuxContainerResources): ReportedR
   };
 }
 
-/** @param cpuRequest null when not named at all: then the limit says what share is wanted; a named 0 is the least share */
+/** @param cpuRequest null if absent: then the limit determines the shares; an explicit 0 is the minimum */
 function basicResources(cpuRequest: number | null, cpuLimit: number, memoryLimit: number, facts: ResourceFacts, options: ExclusiveCpus): LinuxContainerResources {
   const period = facts.cpuCfsQuotaPeriod;
   const quota = options.exclusiveCpus === true ? unlimitedQuota : Math.min(milliCpuToQuota(cpuLimit, period), maxAmount);

@@ -32,7 +32,7 @@ export interface MachineFacts {
   readonly cpus: number;
   readonly memoryBytes: bigint;
   readonly hugePages: readonly { readonly pageSizeKiB: number; readonly count: number }[];
-  /** Of the file system under the root directory; null when local storage isn't counted, or not known yet. */
+  /** Of the file system under the root directory; null if local storage isn't counted, or not known yet. */
   readonly ephemeralStorageBytes: bigint | null;
   /** The smaller of the kernel's limits on process ids and threads. */
   readonly maxPids: number;
@@ -95,7 +95,7 @@ export function nodeReservation(capacity: Quantities, { kubeReserved, systemRese
   return reservation;
 }
 
-/** Resources of which more is kept back than there is, sorted; the agent doesn't start with any. */
+/** Resources with reservations beyond the capacity, sorted; the agent refuses to start with any. */
 export function overReserved(capacity: Quantities, reservation: Quantities): readonly string[] {
   return [...reservation].flatMap(([name, amount]) => (compareQuantities(capacity.get(name) ?? zeroQuantity, amount) < 0 ? [name] : [])).sort();
 }
@@ -110,15 +110,15 @@ export function reservationProblem(capacity: Quantities, reservation: Quantities
 }
 
 /**
- * The lists of the node's status. Names that others put there stay; extended resources of which there is no capacity leave allocatable.
- * @param previous what the node object has already
+ * The lists of the node's status. Names of other writers stay; extended resources without capacity are removed from allocatable.
+ * @param previous the node object's present lists
  */
 export function nodeResources(machine: MachineFacts, reservation: Quantities, podCounts: PodCountLimits, devices: DeviceCapacity, previous: Partial<NodeResources>): NodeResources {
   const capacity = parsedList(previous.capacity);
   for (const [name, amount] of machineCapacity(machine)) capacity.set(name, amount);
   capacity.set('pods', quantityOf(podCapacity(machine.cpus, podCounts)));
   for (const [name, amount] of parsedList(devices.capacity)) capacity.set(name, amount);
-  // Zero, not gone: a resource without a node entry would be taken for one of the cluster's.
+  // Zero, not removed: a resource without a node entry would count as the cluster's.
   for (const name of devices.removed) capacity.set(name, quantityOf(0));
 
   const allocatable = parsedList(previous.allocatable);
@@ -139,8 +139,8 @@ function podCapacity(cpus: number, { maxPods, podsPerCore }: PodCountLimits): nu
 }
 
 /**
- * Limits on the cgroup of all pods: without what is reserved if that is enforced, else all there is. Eviction has no part in it: it must
- * be able to act before the kernel does.
+ * Limits on the cgroup of all pods: the capacity, without enforced reservations. Eviction thresholds don't count: eviction must
+ * act before the kernel does.
  */
 export function podsCgroupConfig(machine: MachineFacts, reserved: Omit<ReservationFacts, 'hardEviction'>, isEnforced: boolean): CgroupConfig {
   const amounts = machineCapacity(machine);

@@ -19,7 +19,7 @@ export interface PodCgroupOptions {
   readonly cpuPeriodMicros: number;
   /** Only above 0. */
   readonly podPidsLimit: number;
-  /** The reservation policy of KEP-2570; null where that is off, as it is on cgroup v1. */
+  /** The reservation policy of KEP-2570; null if disabled, as on cgroup v1. */
   readonly memoryReservationPolicy: string | null;
 }
 
@@ -95,8 +95,8 @@ function hugePageLimits(requests: Quantities): ReadonlyMap<bigint, bigint> {
 }
 
 /**
- * What the classes' own cgroups are set to, from all pods on the node.
- * @param memoryReservationPolicy of KEP-2570; null where that is off
+ * The values of the classes' own cgroups, from all pods on the node.
+ * @param memoryReservationPolicy of KEP-2570; null if disabled
  */
 export function qosCgroupConfigs(pods: readonly Pod[], memoryReservationPolicy: string | null): Readonly<Record<QosClass, CgroupConfig>> {
   const sums = newClassSums();

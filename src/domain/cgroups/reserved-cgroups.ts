@@ -22,7 +22,7 @@ export interface ReservedCgroupFacts {
   /** Without a CPU manager policy all online CPUs; null: another program manages the cpuset. */
   readonly cpus: string | null;
   readonly hugePageBytes: readonly bigint[];
-  /** What is reserved is kept from being reclaimed, too (KEP-2570). */
+  /** Reserved memory is protected from reclaim, too (KEP-2570). */
   readonly keepsMemory: boolean;
 }
 

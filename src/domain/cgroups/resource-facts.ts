@@ -13,7 +13,7 @@ export interface SwapFacts {
 
 /** Memory reservation and throttling on cgroup v2 (KEP-2570), off where this is null. */
 export interface MemoryQosFacts {
-  /** `TieredReservation` reserves what is requested; `None` doesn't. */
+  /** `TieredReservation` protects requested memory; `None` doesn't. */
   readonly reservationPolicy: string;
   /** Between request and limit, where throttling begins: 0 at the request, 1 at the limit. */
   readonly throttlingFactor: number;

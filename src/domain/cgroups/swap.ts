@@ -10,7 +10,7 @@ import type { ResourceFacts } from './resource-facts.js';
 
 const swapMaxFile = 'memory.swap.max';
 
-/** @param memoryLimitBytes what the container was given, 0 for none: on cgroup v1 memory and swap are limited as one sum */
+/** @param memoryLimitBytes the container's limit, 0 for none: on cgroup v1 memory and swap are limited as one sum */
 export function swapSettings(pod: Pod, container: Container, memoryLimitBytes: number, facts: ResourceFacts): Pick<LinuxContainerResources, 'unified' | 'memorySwapLimitInBytes'> {
   if (!facts.swap.controllerAvailable) return {};
   if (facts.cgroupVersion === 1) return { memorySwapLimitInBytes: memoryLimitBytes };

@@ -1,6 +1,6 @@
-// What a device plugin answers for one container (ContainerAllocateResponse of the device plugin API), and its bytes: checkpoints keep
-// the answer in protobuf form. Only this one message is needed here, so its few fields are written and read by hand.
-// Invariants: empty fields are left out, maps are in key order, unknown fields are skipped; bytes that end early are no message.
+// A device plugin's answer for one container (ContainerAllocateResponse of the device plugin API), and its bytes: checkpoints keep
+// the answer in protobuf form. Only this one message is needed here, so its few fields are encoded and decoded by hand.
+// Invariants: empty fields are omitted, maps are in key order, unknown fields are skipped; truncated bytes are no message.
 import { utf8Decode, utf8Encode } from '../values/utf8.js';
 import { byUtf8 } from './checkpoint-text.js';
 
@@ -50,7 +50,7 @@ function message(out: number[], number: number, body: readonly number[]): void {
   for (const byte of body) out.push(byte);
 }
 
-/** Entries of a map have key and value always, other empty texts are left out. */
+/** Entries of a map always have key and value, other empty texts are omitted. */
 function textBytes(number: number, text: string, always = false): number[] {
   if (text === '' && !always) return [];
   const bytes = utf8Encode(text);

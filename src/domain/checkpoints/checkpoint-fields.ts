@@ -31,7 +31,7 @@ export function fieldsOf(value: unknown, what: string): Fields {
   return value as Fields;
 }
 
-/** undefined: there is no such field. */
+/** undefined if absent. */
 export function field(fields: Fields, name: string): unknown {
   if (Object.hasOwn(fields, name)) return fields[name];
   const lower = name.toLowerCase();

@@ -4,7 +4,7 @@
 import { fnv1aHash32 } from '../values/fnv.js';
 import { utf8Encode } from '../values/utf8.js';
 
-/** A whole file, and what its checksum was taken over. */
+/** A whole file, and the text of its checksum. */
 export interface CheckpointText {
   readonly content: string;
   /** Unsigned, 32 bits. */

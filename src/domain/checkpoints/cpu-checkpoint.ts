@@ -10,7 +10,7 @@ export interface CpuCheckpoint {
   readonly policyName: string;
   /** CPU sets are texts here: their users validate them. */
   readonly defaultCpuSet: string;
-  /** Pod uid -> container -> CPU set. null: the file says so. */
+  /** Pod uid -> container -> CPU set. null: null in the file. */
   readonly entries: ReadonlyMap<string, Texts> | null;
   /** Pod uid -> CPU set of the pod as a whole. Only with the feature gate PodLevelResourceManagers; else null, and the format differs. */
   readonly podEntries: Texts | null;

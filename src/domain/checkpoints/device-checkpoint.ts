@@ -1,6 +1,6 @@
-// The file `device-plugins/kubelet_internal_checkpoint`: which devices each container has, with the plugin's answer, and the healthy
+// The file `device-plugins/kubelet_internal_checkpoint`: the devices of each container, with the plugin's answer, and the healthy
 // devices of each resource.
-// Invariant: the checksum must match; a file that fails this is left aside by the caller, who starts empty.
+// Invariant: the checksum must match; the caller ignores a file that fails this, and starts empty.
 import { base64Decode, base64Encode } from '../values/base64.js';
 import { field, fieldsOf, listField, listOf, mapField, numberField, type Read, readJson, textField, textOf, unreadable } from './checkpoint-fields.js';
 import {
@@ -28,7 +28,7 @@ export interface PodDevicesEntry {
 }
 
 export interface DeviceCheckpoint {
-  /** null is what a kubelet writes that has no entries. */
+  /** A kubelet without entries writes null. */
   readonly podDeviceEntries: readonly PodDevicesEntry[] | null;
   /** Resource -> ids of healthy devices. */
   readonly registeredDevices: ReadonlyMap<string, readonly string[] | null> | null;

@@ -65,7 +65,7 @@ export interface DeviceHealth {
   readonly health: string;
   /** RFC 3339. */
   readonly lastUpdated: string;
-  /** As a number of nanoseconds, which is how the file has it. */
+  /** In nanoseconds, as in the file. */
   readonly healthCheckTimeoutNanoseconds: number;
   readonly message: string;
 }

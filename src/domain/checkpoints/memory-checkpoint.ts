@@ -42,7 +42,7 @@ export interface MemoryBlockEntry {
 
 export interface MemoryCheckpoint {
   readonly policyName: string;
-  /** By node id as text. null: the file says so. */
+  /** By node id as text. null: null in the file. */
   readonly machineState: ReadonlyMap<string, NumaNodeEntry> | null;
   /** Pod uid -> container -> blocks. */
   readonly entries: ReadonlyMap<string, ReadonlyMap<string, readonly MemoryBlockEntry[]>> | null;

@@ -49,7 +49,7 @@ const entryJson = derived((entry: PodResourceEntry): string =>
   ]),
 );
 
-/** As the API's own JSON has them: amounts in their canonical form, names in order. */
+/** In the API's own JSON: amounts in their canonical form, names in order. */
 export function requirementsJson({ limits, requests, claims }: ResourceRequirements): string {
   return jsonRecord([
     ['limits', listJson(limits)],

@@ -59,7 +59,7 @@ function credentialsJson({ kubernetesSecrets = [], kubernetesServiceAccounts = [
   ]);
 }
 
-/** What a time prints as that was never set. */
+/** The text of an unset time. */
 const zeroTime = '0001-01-01T00:00:00Z';
 export const shutdownStateMode = 0o644;
 
@@ -107,7 +107,7 @@ export function writeUserNamespace(hostId: number, length: number): string {
   ]);
 }
 
-/** As `readIdMapping`, of a kubelet that gives each pod `idsPerPod` ids. */
+/** `readIdMapping` for a kubelet with `idsPerPod` ids per pod. */
 export function readUserNamespace(text: string, idsPerPod: number): Read<IdMapping | null> {
   const read = readIdMapping(text);
   if (!read.ok || read.value === null || read.value.length === idsPerPod) return read;

@@ -6,7 +6,7 @@ import { type DraftResult, readDraft } from './draft.js';
 import { configurationKind, configurationVersion, type DraftConfiguration } from './schema.js';
 import { isMap } from './value-kind.js';
 
-/** Other kinds of the group that are known but are no configuration of the kubelet. */
+/** Other known kinds of the group that are no configuration of the kubelet. */
 const otherKinds: ReadonlySet<string> = new Set(
   [
     ...['v1', 'v1beta1', 'v1alpha1'].map((version) => ['CredentialProviderConfig', version]),
@@ -69,7 +69,7 @@ export function readMergedDocument(document: ParsedValue): DraftResult {
 }
 
 function syntaxError(parsed: ParsedText & { readonly ok: false }, text: string): string {
-  // Text that begins with a brace is read as JSON, whose kind is looked for first.
+  // Text that begins with a brace is read as JSON, whose kind is checked first.
   if (/^\s*\{/.test(text)) return `couldn't get version/kind; json parse error: ${parsed.line > 0 ? `line ${parsed.line}: ` : ''}${parsed.message}`;
   return parsed.line > 0 ? `error converting YAML to JSON: yaml: line ${parsed.line}: ${parsed.message}` : parsed.message;
 }

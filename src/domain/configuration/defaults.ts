@@ -8,7 +8,7 @@ import { type DraftConfiguration, type KubeletConfiguration, valueAt, withValue 
 const defaultCrashLoopMaximum = 300 * nanosPerSecond;
 const defaultReportFrequency = 5 * nanosPerMinute;
 
-/** The thresholds of a configuration file that names none. They don't apply without a file: then there are no hard thresholds at all. */
+/** The thresholds of a configuration file without any. They don't apply without a file: then there are no hard thresholds. */
 export const defaultEvictionHard: Readonly<Record<string, string>> = {
   'imagefs.available': '15%',
   'imagefs.inodesFree': '5%',
@@ -38,7 +38,7 @@ export function applyDefaults(draft: DraftConfiguration, gates: FeatureGates): K
   return fillFallbacks(filled);
 }
 
-/** A file can't split the log streams: the reference loses the setting on the way in, and clusters carry files that rely on it. */
+/** A file can't split the log streams: the Go kubelet drops the setting on decoding, and clusters rely on it. */
 function withoutSplitStreams(draft: DraftConfiguration): DraftConfiguration {
   let kept = draft;
   for (const format of ['text', 'json']) {
@@ -48,7 +48,7 @@ function withoutSplitStreams(draft: DraftConfiguration): DraftConfiguration {
   return kept;
 }
 
-/** What only a configuration file gets: the hard eviction thresholds. An empty map stays: it asks for none. */
+/** Defaults only of a configuration file: the hard eviction thresholds. An empty map stays: it disables them. */
 export function withFileDefaults(configuration: KubeletConfiguration, evictionHardIsSet: boolean): KubeletConfiguration {
   if (!evictionHardIsSet) return { ...configuration, evictionHard: defaultEvictionHard };
   if (!configuration.mergeDefaultEvictionSettings) return configuration;

@@ -1,15 +1,15 @@
-// Feature gates: which are known, what they default to, and what may be set.
-// Invariant: a set of gates that was accepted has no locked gate off its default and no enabled gate whose dependencies are off.
+// Feature gates: the known ones, their defaults, and the allowed values.
+// Invariant: an accepted set of gates has no locked gate off its default and no enabled gate whose dependencies are off.
 import { type FeatureGate, type FeatureStage, gateTable } from './feature-gate-table.js';
 
-/** What was set explicitly, by itself or through AllAlpha and AllBeta. */
+/** Gates set explicitly, singly or through AllAlpha and AllBeta. */
 export type FeatureGates = ReadonlyMap<string, boolean>;
 
 export const noFeatureGates: FeatureGates = new Map();
 
 const stageSwitches: Readonly<Record<string, FeatureStage>> = { AllAlpha: 'ALPHA', AllBeta: 'BETA' };
 
-/** By name, ascending, AllAlpha and AllBeta among them. */
+/** By name, ascending, including AllAlpha and AllBeta. */
 export const knownFeatureGates: ReadonlyMap<string, FeatureGate> = new Map(
   [
     ...gateTable,

@@ -1,4 +1,4 @@
-// The field table, first part: sources of static pods, the kubelet's own servers, who may use them, registry and event limits.
+// The field table, first part: sources of static pods, the kubelet's own servers, access to them, registry and event limits.
 // Order is that of the shown form.
 import { nanosPerHour, nanosPerMinute, nanosPerSecond } from '../values/go-duration.js';
 import { bool, duration, group, int32, int32OrZero, list, map, off, text, textMap, texts } from './setting.js';

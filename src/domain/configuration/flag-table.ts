@@ -8,7 +8,7 @@ import { reservedMemoryFlag, taintsFlag } from './record-flags.js';
 import { type KubeletConfiguration, type SettingRow, settingRows, valueAt } from './schema.js';
 import { versionFlag } from './version-flag.js';
 
-/** What a flag does: `setting` changes the configuration, `option` is a matter of the process, `ignored` is parsed and dropped. */
+/** The effect of a flag: `setting` changes the configuration, `option` concerns the process, `ignored` is parsed and dropped. */
 export type FlagPurpose = { readonly kind: 'setting'; readonly path: readonly string[] } | { readonly kind: 'option' } | { readonly kind: 'ignored' };
 
 export interface Flag {
@@ -17,12 +17,12 @@ export interface Flag {
   readonly type: FlagType;
   readonly fallback: unknown;
   readonly purpose: FlagPurpose;
-  /** What its use is answered with; null for a flag that isn't deprecated. */
+  /** The warning about its use; null for a flag that isn't deprecated. */
   readonly deprecation: string | null;
   readonly doc: string;
 }
 
-/** Said of each flag whose setting belongs into the file. */
+/** The deprecation of each flag whose setting belongs in the file. */
 export const setInFile =
   "This parameter should be set via the config file specified by the Kubelet's --config flag. " +
   'See https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/ for more information.';
@@ -32,7 +32,7 @@ const statsFlag =
   'Due to legacy concerns, it will follow the standard CLI deprecation timeline before being removed.';
 const useEviction = 'Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.';
 
-/** The configuration of a kubelet that is given no file: what the flags' defaults are. */
+/** The configuration of a kubelet without a file: the flags' defaults. */
 export const flagBaseline: KubeletConfiguration = withLegacyDefaults(applyDefaults({}, noFeatureGates));
 
 function option(name: string, type: FlagType, fallback: unknown, doc: string, deprecation: string | null = null): Flag {

@@ -1,5 +1,5 @@
-// What a word on the command line means to a flag of each type, with the texts that a bad one is answered with.
-// Invariant: a parser gets the words one at a time with what the earlier ones gave (undefined before the first), and never throws.
+// Parsers of flag values by type, with the texts of errors.
+// Invariant: a parser gets the words one at a time with the previous value (undefined before the first), and never throws.
 import { formatDuration, parseDuration } from '../values/go-duration.js';
 import { type GoParse, goQuote, parseGoBool, parseGoInt, parseGoUint } from '../values/go-text.js';
 import { parseIp } from '../values/ip-address.js';
@@ -8,13 +8,13 @@ import { readCsvLine } from './csv-line.js';
 import type { VModuleItem } from './record-kinds.js';
 import type { FlexibleDuration } from './value-kind.js';
 
-/** Keeps the value that was there before the flag. */
+/** Keeps the previous value. */
 export const unchanged: unique symbol = Symbol('unchanged');
 
 export interface FlagType {
-  /** As help and the flag table call it. */
+  /** In help texts and the flag table. */
   readonly name: string;
-  /** The value of a flag that is given without one; null when it needs one. */
+  /** The value of a flag without one; null if it requires one. */
   readonly bare: string | null;
   parse(word: string, previous: unknown): GoParse<unknown>;
   /** How a value is printed: a default in the help, the one in force by /flagz. */
@@ -33,7 +33,7 @@ function number(parsed: GoParse<bigint>): GoParse<number> {
   return parsed.ok ? good(Number(parsed.value)) : parsed;
 }
 
-/** The standard library's flag package says no more than this. */
+/** The standard library's flag package has no more detail. */
 function terse(parsed: GoParse<unknown>): GoParse<unknown> {
   if (parsed.ok) return parsed;
   return bad(parsed.error.endsWith('value out of range') ? 'value out of range' : 'parse error');

@@ -1,6 +1,6 @@
-// From the command line and the files it names to the effective configuration, or the one line that says why not.
-// Order: flags, file, drop-ins, defaults, flags again, logging, validation. Flags win over drop-ins, later drop-ins over earlier ones,
-// drop-ins over the file, the file over the defaults.
+// Loads the effective configuration from the command line and its files, or returns a one-line refusal.
+// Order: flags, file, drop-ins, defaults, flags again, logging, validation. Flags override drop-ins, later drop-ins override earlier ones,
+// drop-ins override the file, the file overrides the defaults.
 // Invariant: a pure function of its arguments; files are read through the source only.
 import type { ConfigurationSource, ParsedValue } from '../../ports/outbound/configuration-source.js';
 import { goQuote } from '../values/go-text.js';
@@ -33,7 +33,7 @@ export interface LoadedConfiguration {
   readonly gateWarnings: readonly string[];
 }
 
-/** At which step the configuration was refused. */
+/** The step that refused the configuration. */
 export type RefusalPhase = 'flags' | 'files' | 'defaulting' | 'logging' | 'validation';
 
 export interface RefusedConfiguration {

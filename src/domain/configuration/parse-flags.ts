@@ -6,7 +6,7 @@ import { unchanged } from './flag-values.js';
 
 export interface ParsedFlags {
   readonly ok: true;
-  /** The value of each flag that was given, by name. */
+  /** The value of each given flag, by name. */
   readonly values: ReadonlyMap<string, unknown>;
   /** Names of deprecated flags in the order of use, once a use. */
   readonly deprecatedUses: readonly string[];

@@ -28,7 +28,7 @@ function parseTaints(word: string): GoParse<readonly RegisteredTaint[]> {
   if (word === '') return { ok: true, value: [] };
   const taints: RegisteredTaint[] = [];
   for (const spec of word.split(',')) {
-    // A trailing `-` asks for a removal elsewhere; here it is checked and has no effect.
+    // A trailing `-` means a removal elsewhere; here it is validated without an effect.
     const removal = spec.endsWith('-');
     const parsed = parseTaint(removal ? spec.slice(0, -1) : spec);
     if (!parsed.ok) return parsed;

@@ -17,7 +17,7 @@ export function opennessWarning({ enableServer, authentication, authorization, r
   return open.length === 0 ? null : `THIS NODE IS OPEN: ${open.join('; ')}`;
 }
 
-/** What is odd about its TLS; the words are the reference's. */
+/** Problems of its TLS settings, in the Go kubelet's words. */
 export function tlsWarnings({ tlsMinVersion, tlsCipherSuites }: Pick<KubeletConfiguration, 'tlsMinVersion' | 'tlsCipherSuites'>): readonly string[] {
   const insecure = tlsCipherSuites.filter((name) => insecureCipherSuites.has(name)).map((name) => `Use of insecure cipher '${name}' detected.`);
   const useless = tlsMinVersion === 'VersionTLS13' && tlsCipherSuites.length > 0 ? ['Warning: TLS 1.3 cipher suites are not configurable.'] : [];

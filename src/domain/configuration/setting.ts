@@ -52,7 +52,7 @@ export type Fields = { readonly [name: string]: Setting<any> | Group<any, any> }
 export type ValuesOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Setting<infer V> ? V : F[K] extends Group<infer G, infer V> ? GroupValue<G, V> : never };
 type GroupValue<G extends Fields, V> = null extends V ? ValuesOf<G> | null : ValuesOf<G>;
 
-/** What a row may add to its kind. */
+/** Optional parts of a row. */
 export interface Notes {
   readonly flag?: string | FlagOfSetting;
   readonly since?: string;
@@ -71,7 +71,7 @@ function setting<V>(kind: ValueKind<unknown>, presence: Presence, fallback: V | 
 const erased = (kind: ValueKind<any>): ValueKind<unknown> => kind;
 
 export const text = (fallback: string, doc: string, notes: Notes = {}): Setting<string> => setting(erased(textKind), 'value', fallback, doc, notes);
-/** A text whose empty form can be asked for. */
+/** A text that may be set to empty explicitly. */
 export const textOrEmpty = (fallback: string, doc: string, notes: Notes = {}): Setting<string> => setting(erased(textKind), 'pointer', fallback, doc, notes);
 export const optionalText = (doc: string, notes: Notes = {}): Setting<string | null> => setting<string | null>(erased(textKind), 'nullable', null, doc, notes);
 
@@ -81,7 +81,7 @@ export const bool = (fallback: boolean, doc: string, notes: Notes = {}): Setting
 export const optionalBool = (doc: string, notes: Notes = {}): Setting<boolean | null> => setting<boolean | null>(erased(boolKind), 'nullable', null, doc, notes);
 
 export const int32 = (fallback: number, doc: string, notes: Notes = {}): Setting<number> => setting(erased(int32Kind), 'value', fallback, doc, notes);
-/** An integer whose zero can be asked for. */
+/** An integer that may be set to zero explicitly. */
 export const int32OrZero = (fallback: number, doc: string, notes: Notes = {}): Setting<number> => setting(erased(int32Kind), 'pointer', fallback, doc, notes);
 export const optionalInt32 = (doc: string, notes: Notes = {}): Setting<number | null> => setting<number | null>(erased(int32Kind), 'nullable', null, doc, notes);
 export const int64 = (fallback: number, doc: string, notes: Notes = {}): Setting<number> => setting(erased(int64Kind), 'value', fallback, doc, notes);

@@ -9,7 +9,7 @@ import { type KubeletConfiguration, withValue } from './schema.js';
 import { reservationsWithCpus } from './startup-checks.js';
 import { clusterNameServers, takenPeriod } from './taken-values.js';
 
-/** What the start found or changed. */
+/** Facts found or changed at the start. */
 export interface FactsOfStart {
   readonly cgroupDriver: CgroupDriver;
   readonly reservedSystemCpus: CpuSet;

@@ -1,5 +1,5 @@
-// Settings and flags as they are shown to those who may see them: in force now, with nothing secret in them. The reference shows headers of
-// the manifest URL as they are; they are credentials, so their values are not for /configz.
+// Settings and flags for display: the effective ones, without secrets. The Go kubelet shows headers of
+// the manifest URL; they are credentials, so /configz omits their values.
 
 import { optionValue } from './apply-flags.js';
 import { showConfiguration } from './draft.js';
@@ -13,7 +13,7 @@ export function shownConfiguration(configuration: KubeletConfiguration): ReturnT
   return showConfiguration(withoutSecrets(configuration));
 }
 
-/** Every flag's value in force, in the form that it would be given in. */
+/** Every flag's effective value, in the flag's form. */
 export function shownFlags({ configuration, options }: Pick<LoadedConfiguration, 'configuration' | 'options'>): ReadonlyMap<string, string> {
   const shown = withoutSecrets(configuration);
   const rows = flagTable.flatMap((flag): [string, string][] => {

@@ -17,7 +17,7 @@ export interface NodeReservations {
   readonly reservedSystemCpus: CpuSet;
   readonly kubeReserved: Reservation;
   readonly systemReserved: Reservation;
-  /** By signal; thresholds that are switched off are left out. */
+  /** By signal; omits disabled thresholds. */
   readonly hardEviction: ReadonlyMap<EvictionSignal, ThresholdValue>;
 }
 
@@ -50,7 +50,7 @@ function unknownPolicy({ cpuManagerPolicy, memoryManagerPolicy }: KubeletConfigu
   return ['None', 'Static'].includes(memoryManagerPolicy) ? null : memoryManagerPolicy;
 }
 
-/** What the node keeps for itself. @param ignoresEviction whether eviction thresholds take nothing from what pods may have */
+/** The node's reservations. @param ignoresEviction whether eviction thresholds don't reduce the allocatable resources */
 export function checkReservations(
   configuration: Pick<KubeletConfiguration, 'reservedSystemCPUs' | 'kubeReserved' | 'systemReserved' | 'evictionHard'>,
   ignoresEviction: boolean,

@@ -8,7 +8,7 @@ export interface HostFacts {
   readonly swapOn: boolean;
   readonly cgroupVersion: 1 | 2;
   readonly effectiveUserId: number;
-  /** Values of the tunables of `requiredTunables`; null for one that the host doesn't have. */
+  /** Values of the tunables of `requiredTunables`; null for one that the host lacks. */
   readonly tunables: Readonly<Record<string, number | null>>;
 }
 
@@ -30,7 +30,7 @@ export function swapRefusal({ failSwapOn, memorySwap }: Pick<KubeletConfiguratio
 }
 
 export type TunablePlan =
-  /** With protectKernelDefaults: one message for all that differ. */
+  /** With protectKernelDefaults: one message for all differences. */
   | { readonly kind: 'refuse'; readonly error: string }
   /** Without: these are to be written. */
   | { readonly kind: 'set'; readonly values: Readonly<Record<string, number>> };

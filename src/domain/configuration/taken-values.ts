@@ -3,7 +3,7 @@
 import { formatIp, parseIp } from '../values/ip-address.js';
 import type { KubeletConfiguration } from './schema.js';
 
-/** Nanoseconds. The reference spins, or panics, on a period of nothing; ten looks a second cost a busy node nothing that it notices. */
+/** Nanoseconds. The Go kubelet spins, or panics, on a zero period; ten checks a second are no noticeable load. */
 export const shortestPeriod = 100_000_000;
 
 const periods = ['syncFrequency', 'fileCheckFrequency', 'httpCheckFrequency'] as const;
@@ -13,7 +13,7 @@ export function takenPeriod(configuration: KubeletConfiguration, period: (typeof
   return Math.max(configuration[period], shortestPeriod);
 }
 
-/** The periods that are shorter than what is taken. */
+/** The periods below the minimum. */
 export function shortPeriods(configuration: KubeletConfiguration): string[] {
   return periods.filter((period) => configuration[period] < shortestPeriod);
 }
@@ -26,7 +26,7 @@ export function clusterNameServers(configuration: Pick<KubeletConfiguration, 'cl
   });
 }
 
-/** Entries of clusterDNS that are no addresses; they are left out. */
+/** Malformed entries of clusterDNS, which are ignored. */
 export function badNameServers(configuration: Pick<KubeletConfiguration, 'clusterDNS'>): string[] {
   return configuration.clusterDNS.filter((text) => parseIp(text) === null);
 }

@@ -1,5 +1,5 @@
-// What tlsMinVersion, tlsCipherSuites and tlsCurvePreferences may say, and what they mean to OpenSSL.
-// Invariant: the names and numbers are IANA's, as the configuration has them.
+// Allowed values of tlsMinVersion, tlsCipherSuites and tlsCurvePreferences, and their meaning for OpenSSL.
+// Invariant: the names and numbers are IANA's, as in the configuration.
 import type { GoParse } from '../values/go-text.js';
 import type { KubeletConfiguration } from './schema.js';
 
@@ -71,7 +71,7 @@ export function tlsOptions(configuration: Pick<KubeletConfiguration, 'tlsCipherS
     if (id <= 0 || id > maxGroup) return refuse(`curve preference ${id} is out of range (must be 1-${maxGroup})`);
     if (configuration.tlsCurvePreferences.indexOf(id) < i) return refuse(`duplicate curve preference ${id}`);
     const name = groups.get(id);
-    // The words name Go, whose release decides about the groups of the reference.
+    // The text names Go, whose release determines the Go kubelet's groups.
     if (name === undefined) return refuse(`curve preference ${id} is not supported by the current Go version`);
     chosen.push(name);
   }

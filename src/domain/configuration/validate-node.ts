@@ -1,5 +1,5 @@
-// Validation of what the node is and keeps: taints, enforcement of reservations, reserved CPUs and memory, user namespaces, cgroups.
-// Invariant: messages come in the order of the settings they are about.
+// Validation of the node's settings: taints, enforcement of reservations, reserved CPUs and memory, user namespaces, cgroups.
+// Invariant: messages are in the order of their settings.
 
 import { parseCpuSet } from '../values/cpu-set.js';
 import { labelValueProblems, qualifiedNameProblems } from '../values/dns-names.js';
@@ -9,7 +9,7 @@ import { describeTaint, isMemoryType, taintEffects } from './record-flags.js';
 import type { RegisteredTaint } from './record-kinds.js';
 import type { KubeletConfiguration } from './schema.js';
 
-/** With their own beginnings: these are not all called invalid configuration. */
+/** With their own prefixes: not all are called invalid configuration. */
 export function taintProblems(c: KubeletConfiguration): string[] {
   return c.registerWithTaints.flatMap((taint) => [
     ...(isGoodTaint(taint) ? [] : [`invalid taint: ${describeTaint(taint)}`]),
@@ -79,7 +79,7 @@ function reservedMemoryProblems(c: KubeletConfiguration): string[] {
   return problems;
 }
 
-/** User ids are handed out in blocks of this many. */
+/** User ids are allocated in blocks of this size. */
 const idBlock = 65_536;
 const maxIds = 2 ** 32 - 1;
 

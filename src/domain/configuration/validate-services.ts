@@ -1,5 +1,5 @@
-// Validation of what the agent does for pods and people: image verification, container logs, its own logging and tracing.
-// Invariant: logging is checked before everything else, since all other messages are logged.
+// Validation of the agent's services: image verification, container logs, its own logging and tracing.
+// Invariant: logging is validated before everything else, since all other messages are logged.
 
 import { formatDuration, nanosPerSecond } from '../values/go-duration.js';
 import { goQuote } from '../values/go-text.js';

@@ -1,4 +1,4 @@
-// Validation of a whole configuration: every rule is tried, all messages are kept, in the order that users know.
+// Validation of a whole configuration: every rule is checked, all messages are kept, in the Go kubelet's order.
 // Invariant: an empty answer means that no later part of the agent has to check these again.
 import { formatDuration, type Nanoseconds, nanosPerMillisecond, nanosPerSecond } from '../values/go-duration.js';
 import { goFloat, goList, goQuote } from '../values/go-text.js';
@@ -36,7 +36,7 @@ function invalid(problems: readonly string[]): string[] {
   return problems.map((problem) => `invalid configuration: ${problem}`);
 }
 
-/** As messages print a duration that is wrapped in a structure. */
+/** The form of a duration within a structure in messages. */
 export function inBraces(nanos: Nanoseconds): string {
   return `{${formatDuration(nanos)}}`;
 }

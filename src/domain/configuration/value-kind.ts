@@ -4,9 +4,9 @@ import type { ParsedValue } from '../../ports/outbound/configuration-source.js';
 import { formatDuration, type Nanoseconds, parseDuration } from '../values/go-duration.js';
 import { parseQuantity, quantityText } from '../values/quantity.js';
 
-/** Collects what is wrong with a document while it is read. */
+/** Collects the errors of a document while it is read. */
 export class DocumentReader {
-  /** The first mistake of type; later ones are not looked for. */
+  /** The first type error; later ones are not searched. */
   error: string | null = null;
   /** Paths of fields that don't exist. */
   readonly unknownFields: string[] = [];
@@ -47,7 +47,7 @@ export function isMap(value: ParsedValue): value is { readonly [key: string]: Pa
 }
 
 export interface ValueKind<T> {
-  /** As it is called in messages, the manual and the flag table. */
+  /** Its name in messages, the manual and the flag table. */
   readonly name: string;
   readonly zero: T;
   /** undefined after a mistake, which the reader knows. `value` is never null. */
@@ -99,7 +99,7 @@ export const durationKind: ValueKind<Nanoseconds> = {
   show: (value) => formatDuration(value),
 };
 
-/** A duration that a file may also give as a number of nanoseconds, and that is shown as it was given. */
+/** A duration that a file may also give in nanoseconds, and that is shown as given. */
 export interface FlexibleDuration {
   readonly nanos: Nanoseconds;
   readonly asNumber: boolean;

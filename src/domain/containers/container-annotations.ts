@@ -1,5 +1,5 @@
-// What a container's annotations keep of its spec: enough to recognise and to stop it decently when its pod is gone.
-// Invariant: `restorePod` reads back what is written here; the JSON is what a Go encoder writes, so that another kubelet can take over.
+// The part of a container's spec in its annotations: enough to recognize and to stop it gracefully when its pod is gone.
+// Invariant: `restorePod` reads it back; the JSON is that of a Go encoder, so that another kubelet can take over.
 import type { Container, ContainerPort, Handler, IntOrString, LifecycleHandler } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { containerHash } from '../values/container-hash.js';

@@ -49,7 +49,7 @@ export interface ContainerRequest extends PodInputs {
   readonly imageVolumes?: Readonly<Record<string, ImageSpec>>;
   readonly subPathMounts?: Readonly<Record<number, string>>;
   readonly devices?: DeviceOptions;
-  /** CPUs and NUMA nodes that it is held to. */
+  /** CPUs and NUMA nodes to which it is pinned. */
   readonly pinned?: Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems'>;
   /** None when left out. */
   readonly envSources?: ContainerEnvSources;
@@ -103,7 +103,7 @@ export function containerConfig(request: ContainerRequest, node: NodeFacts): Res
   };
 }
 
-/** Without the gate the field counts for nothing, as if the API had never stored it. */
+/** Without the gate the field is ignored, as if the API had never stored it. */
 function stopSignalOf({ lifecycle }: Container, { containerStopSignals }: NodeFacts): { readonly stopSignal?: string } {
   return containerStopSignals && lifecycle?.stopSignal !== undefined ? { stopSignal: lifecycle.stopSignal } : {};
 }

@@ -33,7 +33,7 @@ export interface EnvSources extends AddressFacts {
   readonly services: readonly Service[] | null;
   /** Whether all services have been read once. */
   readonly servicesSynced: boolean;
-  /** null: there is no API server. */
+  /** null: no API server. */
   readonly objects: ConfigObjects | null;
   readonly allocatable: ResourceList;
   /** Host directories of the pod's mounted volumes, by volume name. */

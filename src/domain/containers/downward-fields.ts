@@ -12,7 +12,7 @@ import type { Resolved } from './namespaces.js';
 export interface AddressFacts {
   readonly podIps: readonly string[];
   readonly nodeIps: readonly string[];
-  /** Of the node object; null where there is no API server, and so no such object: then the node knows itself as the loopback address. */
+  /** Of the node object; null without an API server: then the node's address is the loopback address. */
   readonly nodeAddresses: readonly NodeAddress[] | null;
 }
 

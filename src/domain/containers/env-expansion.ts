@@ -50,8 +50,8 @@ export function expandCommandAndArgs(
 }
 
 /**
- * An exec probe's command. Only the container's own `env` counts, as it is written: values are not expanded, and one that comes from
- * elsewhere is empty, since a probe has no way to look it up.
+ * An exec probe's command. Only the container's own `env` counts, as written: values are not expanded, and those from other sources are
+ * empty, since a probe can't look them up.
  */
 export function expandProbeCommand(command: readonly string[], containerEnv: readonly EnvVar[]): readonly string[] {
   const lookup = lookupIn(containerEnv.map(({ name, value }) => ({ name, value: value ?? '' })));

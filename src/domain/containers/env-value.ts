@@ -23,7 +23,7 @@ export function envValueOfText(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
-/** What the runtime is given: text where it is text, else the bytes. */
+/** The value for the runtime: text, or bytes if it isn't text. */
 export function runtimeEnvValue(value: string): string | Uint8Array {
   return carried.test(value) ? envValueBytes(value) : value;
 }

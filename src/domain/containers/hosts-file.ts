@@ -14,7 +14,7 @@ const loopbackLines: readonly (readonly [string, string])[] = [
   ['fe00::2', 'ip6-allrouters'],
 ];
 
-/** A pod whose network isn't up yet has nothing to put into one. */
+/** A pod without a network has no entries for it. */
 export function podGetsHostsFile(pod: Pod, podIps: readonly string[]): boolean {
   return pod.spec.hostNetwork === true || podIps.length > 0;
 }

@@ -22,7 +22,7 @@ export interface MountedVolume {
   /** The kubelet manages its ownership and labels. */
   readonly managed?: boolean;
   readonly selinuxRelabel?: boolean;
-  /** Of its directory, and of those of its sub paths; absent: the volume's name in the pod. */
+  /** The name of its directory, and of that of its sub paths; absent: the volume's name in the pod. */
   readonly directoryName?: string;
   /** A mount option has labelled it, so that no file needs to be. */
   readonly alreadyLabeledByMountOption?: boolean;
@@ -32,7 +32,7 @@ export interface MountInputs {
   readonly volumes: Readonly<Record<string, MountedVolume>>;
   /** Volumes that are images, which the runtime mounts itself. */
   readonly imageVolumes: Readonly<Record<string, ImageSpec>>;
-  /** Where a subPath was made safe to mount: the path to hand over by volume mount index, if other than the plain one. */
+  /** The secured paths of subPaths by volume mount index, if different from the plain one. */
   readonly subPathMounts: Readonly<Record<number, string>>;
   /** Why a subPath could not be made safe, by volume mount index. */
   readonly subPathFailures?: Readonly<Record<number, string>>;

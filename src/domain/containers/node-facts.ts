@@ -6,7 +6,7 @@ import type { ResourceFacts } from '../cgroups/resource-facts.js';
 import type { DnsFacts } from '../dns/pod-dns.js';
 import type { NodeAddress } from '../status/pod-addresses.js';
 
-/** A handler the runtime offers, with what it can do; `''` names its default one. */
+/** A handler of the runtime, with its features; `''` is its default one. */
 export interface RuntimeHandlerFacts {
   readonly name: string;
   readonly recursiveReadOnlyMounts: boolean;
@@ -28,15 +28,15 @@ export interface NodeFacts extends ResourceFacts, DnsFacts {
   /** Uses RuntimeDefault for pods without a seccomp profile. */
   readonly seccompDefault: boolean;
   readonly selinuxEnabled: boolean;
-  /** The SELinux label of containers' files on this host, without what one pod's have; '': it isn't known. */
+  /** The SELinux label of containers' files on this host, without a pod's categories; '': unknown. */
   readonly seLinuxFileLabel: string;
   /** The gate SELinuxMount: volumes of all access modes are mounted with a label, not only those of one pod. */
   readonly seLinuxMount: boolean;
   /** The gate LocalStorageCapacityIsolationFSQuotaMonitoring: volumes of pods in user namespaces are measured by project quotas. */
   readonly projectQuotas: boolean;
-  /** Swap is on, and a tmpfs can't be kept out of it. */
+  /** Swap is on, and a tmpfs may be swapped out. */
   readonly memoryVolumesMaySwap: boolean;
-  /** The gate ContainerStopSignals: containers say which signal ends them. */
+  /** The gate ContainerStopSignals: containers may set their stop signal. */
   readonly containerStopSignals: boolean;
   /** The gate ChangeContainerStatusOnKubeletRestart: what an earlier kubelet reported of containers' `started` and `ready` doesn't count. */
   readonly changesStatusOnRestart: boolean;

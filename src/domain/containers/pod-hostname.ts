@@ -36,7 +36,7 @@ export function podHostname(pod: Pod, clusterDomain: string): HostnameResult<Pod
   return shortened(pod, hostname === undefined || hostname === '' ? pod.metadata.name : hostname, domain);
 }
 
-/** The sandbox's host name: the full name where `setHostnameAsFQDN` asks for it and there is a domain. */
+/** The sandbox's host name: the full name if `setHostnameAsFQDN` is set and there is a domain. */
 export function kernelHostname(pod: Pod, { hostname, domain }: PodHostname): HostnameResult<string> {
   if (pod.spec.setHostnameAsFQDN !== true || domain === '') return { ok: true, value: hostname };
   const full = `${hostname}.${domain}`;

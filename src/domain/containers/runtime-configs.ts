@@ -21,7 +21,7 @@ export interface RuntimeConfigs {
 }
 
 export function runtimeConfigs(node: NodeFacts): RuntimeConfigs {
-  // Asked for by each start of a container, with the attempt that the pod is at.
+  // Computed at each start of a container, with the pod's current attempt.
   const attempts = derived((_pod: Pod) => new Map<number, Resolved<ConfiguredSandbox>>());
   return {
     sandbox(pod, attempt, inputs) {

@@ -30,7 +30,7 @@ const maskedPaths: readonly string[] = [
 const readonlyPaths: readonly string[] = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 const maxUserId = 2_147_483_647;
 
-/** The user an image asks for: a number, or a name that only the runtime can look up; neither is root. */
+/** The image's default user: a number, or a name that only the runtime can look up; neither is root. */
 export interface ImageUser {
   readonly uid: number | null;
   readonly username: string;
@@ -91,7 +91,7 @@ export function nonRootProblem(pod: Pod, container: Container, imageUser: ImageU
   return null;
 }
 
-/** Identity comes from the pod where the container doesn't say; everything else is the container's alone. */
+/** Identity defaults to the pod's; everything else is the container's alone. */
 function effectiveContext(pod: Pod, container: Container): SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
   return {

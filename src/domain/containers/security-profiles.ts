@@ -1,5 +1,5 @@
 // Seccomp and AppArmor profiles of a container.
-// Invariant: what the container says comes before what the pod says; a localhost profile is always named.
+// Invariant: the container's profile overrides the pod's; a localhost profile is always named.
 import type { Container, SeccompProfile } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { SecurityProfile } from '../../ports/model/sandbox-config.js';
@@ -22,7 +22,7 @@ export function seccompProfile(pod: Pod, container: Container, seccompDefault: b
   return { ok: true, value: { profileType: 'Localhost', localhostRef: joinPath(profilesDirectory, file) } };
 }
 
-/** null: nothing is asked for, the runtime decides. */
+/** null: no profile, the runtime decides. */
 export function apparmorProfile(pod: Pod, container: Container): Resolved<SecurityProfile | null> {
   const field = container.securityContext?.appArmorProfile ?? annotated(pod, container.name) ?? pod.spec.securityContext?.appArmorProfile;
   if (field === undefined) return { ok: true, value: null };
@@ -38,7 +38,7 @@ export function apparmorProfile(pod: Pod, container: Container): Resolved<Securi
   }
 }
 
-/** An annotation that says nothing known counts as none. */
+/** An annotation with an unknown value is ignored. */
 function annotated(pod: Pod, containerName: string): { readonly type: string; readonly localhostProfile?: string } | undefined {
   const value = pod.metadata.annotations?.[apparmorAnnotationPrefix + containerName];
   if (value === 'runtime/default') return { type: 'RuntimeDefault' };

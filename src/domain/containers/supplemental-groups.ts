@@ -5,7 +5,7 @@ import type { Resolved } from './namespaces.js';
 
 export type GroupsPolicy = 'Merge' | 'Strict';
 
-/** `Merge` adds the image's own groups, `Strict` doesn't (KEP-3619); null: the pod doesn't say. */
+/** `Merge` adds the image's own groups, `Strict` doesn't (KEP-3619); null: not set. */
 export function supplementalGroupsPolicy(context: PodSecurityContext | undefined): Resolved<GroupsPolicy | null> {
   const policy = context?.supplementalGroupsPolicy;
   if (policy === undefined) return { ok: true, value: null };

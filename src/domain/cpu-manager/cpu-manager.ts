@@ -33,7 +33,7 @@ type Assignments = Map<string, Map<string, CpuSet>>;
 
 /** Plain data, changed in place by the functions of this folder. */
 export interface CpuManager {
-  /** null: policy `none`, which hands out nothing. */
+  /** null: policy `none`, which allocates nothing. */
   readonly policy: StaticPolicy | null;
   sharedPool: CpuSet;
   /** Pod uid -> container -> its own CPUs. */
@@ -52,12 +52,12 @@ export interface CpuManagerConfig {
   readonly gates: CpuOptionGates;
   readonly topologyManagerPolicy: string;
   readonly cores: readonly PhysicalCore[];
-  /** CPUs reserved for the system and for Kubernetes together; null: nothing is said about cpu. */
+  /** CPUs reserved for the system and for Kubernetes together; null: no reservation of cpu. */
   readonly cpuReservation: Quantity | null;
   /** `reservedSystemCPUs`; empty: the manager chooses. */
   readonly reservedCpus: CpuSet;
   readonly stateDirectory: string;
-  /** null: there is no file. */
+  /** null if absent. */
   readonly stateFile: string | null;
   /** Container id -> whose it is, as the runtime knows; needed to read the oldest form of the file. */
   readonly containers: ReadonlyMap<string, ContainerName>;
@@ -139,7 +139,7 @@ function loadState(text: string, config: CpuManagerConfig): LoadedState | string
   return { sharedPool: sharedPool.value, assignments, fileText: text };
 }
 
-/** What the state file should contain. */
+/** The content for the state file. */
 export function cpuStateFile(manager: CpuManager): string {
   manager.fileText ??= writeCpuCheckpoint({
     policyName: manager.policy === null ? 'none' : 'static',
@@ -150,7 +150,7 @@ export function cpuStateFile(manager: CpuManager): string {
   return manager.fileText;
 }
 
-/** CPUs that containers may get for themselves. Policy `none` has none. */
+/** CPUs available for exclusive allocation. Policy `none` has none. */
 export function allocatableExclusiveCpus(manager: CpuManager): CpuSet {
   return manager.policy === null ? [] : allocatableCpus(manager.policy);
 }
@@ -200,7 +200,7 @@ export function cpuContainerHints(manager: CpuManager, pod: Pod, container: Cont
   return cpuAnswer(assigned.length === count ? cpuHints(topology, options.alignBySocket, assigned, [], count) : []);
 }
 
-/** As for a container; what the pod's containers have already is part of every hint. */
+/** As for a container; CPUs of the pod's containers are part of every hint. */
 export function cpuPodHints(manager: CpuManager, pod: Pod): ProviderHints | null {
   const count = manager.policy === null ? 0 : exclusivePodCpuCount(pod);
   if (manager.policy === null || count === 0) return null;
@@ -228,7 +228,7 @@ function reusableOf(manager: CpuManager, podUid: string): CpuSet {
 
 export const smtAlignmentReason = 'SMTAlignmentError';
 
-/** Gives the container its CPUs, as far as it is entitled to any; what it has already it keeps. */
+/** Allocates the container's exclusive CPUs, if any; keeps existing ones. */
 export function allocateContainerCpus(manager: CpuManager, pod: Pod, container: Container, hint: TopologyHint): Allocation {
   const { policy } = manager;
   const count = policy === null ? 0 : exclusiveCpuCount(pod, container);
@@ -254,7 +254,7 @@ export function keepsCpus(manager: CpuManager, pod: Pod, container: Container): 
   return assigned !== undefined;
 }
 
-/** A plain init container leaves its CPUs to the pod's later containers; those of anything that keeps running are gone. */
+/** A plain init container leaves its CPUs to the pod's later containers; those of a container that keeps running are used up. */
 function noteReuse(manager: CpuManager, pod: Pod, container: Container, cpus: CpuSet): void {
   const podUid = pod.metadata.uid ?? '';
   const before = reusableOf(manager, podUid);

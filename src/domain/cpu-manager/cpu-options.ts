@@ -1,4 +1,4 @@
-// Options of the CPU manager's static policy: what they are, which feature gate they need, and what doesn't go together.
+// Options of the CPU manager's static policy: their values, their feature gates, and conflicts.
 import { parseGoBool } from '../values/go-text.js';
 import { byCodeUnits } from '../values/text-order.js';
 import type { CpuTopology } from './cpu-topology.js';

@@ -70,7 +70,7 @@ export function cpusIn(topology: CpuTopology, level: CpuLevel, ids: Iterable<num
   return cpuSetOf([...ids].flatMap((id) => topology.groups[level].get(id) ?? []));
 }
 
-/** Groups of a level that these CPUs are in, ascending. CPUs that the machine doesn't have are in none. */
+/** Groups of a level with these CPUs, ascending. CPUs that the machine lacks are in none. */
 export function groupsOf(topology: CpuTopology, level: CpuLevel, cpus: Iterable<number>): CpuSet {
   const ids = new Set<number>();
   for (const cpu of cpus) {

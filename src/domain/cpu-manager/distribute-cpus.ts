@@ -1,6 +1,6 @@
 // Option distribute-cpus-across-numa: how many CPUs of which NUMA nodes serve a request in even shares.
-// As few nodes as possible; among choices of the same number, the one that leaves the machine most evenly loaded. What can't be
-// divided evenly is handed out in groups, to as many of the chosen nodes as possible.
+// As few nodes as possible; among choices of the same number, the one with the most even load. A remainder
+// is allocated in groups, to as many of the chosen nodes as possible.
 // Invariant: the shares of a node never exceed its free CPUs, and all shares together are the request.
 import { forEachCombination } from '../topology-manager/numa-mask.js';
 import { type FreeCpus, freeCount, sortedNumaNodes } from './free-cpus.js';
@@ -10,7 +10,7 @@ export interface NumaShare {
   readonly cpus: number;
 }
 
-/** In the order to take them. null: the request can't be shared evenly, and is to be packed. */
+/** In allocation order. null: the request can't be shared evenly, and must be packed. */
 export function distributedShares(state: FreeCpus, count: number, groupSize: number): readonly NumaShare[] | null {
   if (count % groupSize !== 0) return null;
   const nodes = sortedNumaNodes(state);
@@ -27,7 +27,7 @@ export function distributedShares(state: FreeCpus, count: number, groupSize: num
 
 interface Choice {
   readonly nodes: readonly number[];
-  /** Nodes that what is left over goes to, in groups and in turn. */
+  /** Nodes for the remainder, in groups and in turn. */
   readonly remainderNodes: readonly number[];
   /** Lower is better. */
   readonly imbalance: number;
@@ -70,7 +70,7 @@ function withRemainder(nodes: readonly number[], free: ReadonlyMap<number, numbe
   return best;
 }
 
-/** What is free when the remainder has been handed out in turn, a group at a time; null when that can't come to an end. */
+/** The free CPUs after the remainder is allocated in turn, a group at a time; null if it doesn't fit. */
 function handOut(nodes: readonly number[], free: ReadonlyMap<number, number>, remainder: number, groupSize: number): Map<number, number> | null {
   const after = new Map(free);
   let rest = remainder;
@@ -101,7 +101,7 @@ function sharesOf(choice: Choice, free: ReadonlyMap<number, number>, count: numb
   return shares;
 }
 
-/** Rounded to thousandths, as is the mean it is taken around: choices that differ by less are alike. */
+/** Rounded to thousandths, like its mean: choices that differ by less are equal. */
 function standardDeviation(values: readonly number[]): number {
   const rounded = (value: number): number => Math.round(value * 1000) / 1000;
   const mean = rounded(values.reduce((sum, value) => sum + value, 0) / values.length);

@@ -9,7 +9,7 @@ const levels = ['core', 'socket', 'numaNode', 'uncoreCache'] as const satisfies 
 export interface FreeCpus {
   readonly topology: CpuTopology;
   readonly free: Set<number>;
-  /** Per level: group id -> how many of its CPUs are free; groups without any are left out. */
+  /** Per level: group id -> its number of free CPUs; omits groups without any. */
   readonly counts: Readonly<Record<CpuLevel, Map<number, number>>>;
 }
 
@@ -55,7 +55,7 @@ export function isWholeFree(state: FreeCpus, level: CpuLevel, id: number): boole
   return freeCount(state, level, id) === state.topology.groups[level].get(id)?.length;
 }
 
-/** Groups with free CPUs, fullest last: fewest free CPUs first, then by id, so that what is broken already is used up first. */
+/** Groups with free CPUs: fewest free CPUs first, then by id, so that partly used groups are used up first. */
 export function groupsByFreeCount(state: FreeCpus, level: CpuLevel, ids: Iterable<number> = state.counts[level].keys()): number[] {
   const counts = state.counts[level];
   return [...ids].sort((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0) || a - b);

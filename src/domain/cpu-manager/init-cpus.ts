@@ -18,7 +18,7 @@ export function shareInitCpus(manager: CpuManager, pod: Pod): void {
   const { policy } = manager;
   const ofPod = manager.assignments.get(pod.metadata.uid ?? '');
   if (policy === null || ofPod === undefined) return;
-  // From the last one on: each may use what those after it have in the end.
+  // From the last one on: each may use the final CPUs of those after it.
   for (const init of endingInits(pod).toReversed()) {
     const own = ofPod.get(init.name);
     if (own === undefined) continue;
@@ -27,7 +27,7 @@ export function shareInitCpus(manager: CpuManager, pod: Pod): void {
   }
 }
 
-/** null: it keeps what it has. */
+/** null: it keeps its CPUs. */
 function sharedWith({ topology, options }: StaticPolicy, own: CpuSet, later: CpuSet, count: number): CpuSet | null {
   if (later.length >= count) {
     const take = takeByTopology(topology, options, later, count);
@@ -78,7 +78,7 @@ function replace(manager: CpuManager, ofPod: Map<string, CpuSet>, name: string, 
   else ofPod.set(name, cpus);
   const freed = cpuSetDifference(before, cpuSetOf([...ofPod.values()].flat()));
   if (freed.length > 0) manager.sharedPool = cpuSetUnion(manager.sharedPool, freed);
-  // What has become free for all is not there for the pod's own, should it be admitted once more.
+  // Released CPUs are no longer reusable by the pod, if it is admitted again.
   if (manager.reusable !== null) manager.reusable = { ...manager.reusable, cpus: cpuSetIntersection(manager.reusable.cpus, cpuSetOf([...ofPod.values()].flat())) };
   manager.fileText = null;
 }

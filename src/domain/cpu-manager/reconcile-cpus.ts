@@ -8,14 +8,14 @@ import { parseContainerId } from '../values/pod-references.js';
 import { type CpuManager, containerCpus } from './cpu-manager.js';
 
 export type CpuReconcileItem =
-  /** The container has what it should have. */
+  /** The container's CPU set is up to date. */
   | { readonly kind: 'current'; readonly pod: Pod; readonly containerName: string; readonly containerId: string }
   /** Update the container in the runtime, then call `noteCpuUpdate`. */
   | { readonly kind: 'update'; readonly pod: Pod; readonly containerName: string; readonly containerId: string; readonly cpus: CpuSet }
-  /** Not known well enough yet; the next round looks again. `containerName` null: nothing is known of the pod. */
+  /** Not known well enough yet; the next round checks again. `containerName` null: nothing is known of the pod. */
   | { readonly kind: 'unknown'; readonly pod: Pod; readonly containerName: string | null };
 
-/** In the order of `pods`, init containers first. Ended containers are left out: they may start again and keep their CPUs. */
+/** In the order of `pods`, init containers first. Skips ended containers: they may start again and keep their CPUs. */
 export function cpuReconcileItems(manager: CpuManager, pods: readonly Pod[], statusOf: (podUid: string) => PodStatus | null): CpuReconcileItem[] {
   if (manager.policy === null) return [];
   return pods.flatMap((pod): CpuReconcileItem[] => {

@@ -15,7 +15,7 @@ import { takeByTopology } from './take-cpus.js';
 export interface StaticPolicy {
   readonly topology: CpuTopology;
   readonly options: StaticPolicyOptions;
-  /** For the system; never handed out exclusively. */
+  /** For the system; never allocated exclusively. */
   readonly reserved: CpuSet;
   /** Whole cores that a reserved CPU is in. */
   readonly reservedPhysical: CpuSet;
@@ -44,12 +44,12 @@ export function initialSharedPool({ topology, options, reserved }: StaticPolicy)
   return options.strictCpuReservation ? cpuSetDifference(topology.all, reserved) : topology.all;
 }
 
-/** CPUs that may be handed out at all. */
+/** CPUs that may be allocated at all. */
 export function allocatableCpus({ topology, reserved }: StaticPolicy): CpuSet {
   return cpuSetDifference(topology.all, reserved);
 }
 
-/** How many CPUs a container gets for itself; 0: it runs in the shared pool. */
+/** The number of a container's exclusive CPUs; 0: it runs in the shared pool. */
 export function exclusiveCpuCount(pod: Pod, container: Container): number {
   if (podQosClass(pod) !== 'Guaranteed' || hasPodLevel(pod, 'requests') || hasPodLevel(pod, 'limits')) return 0;
   const request = container.resources?.requests?.cpu;
@@ -58,7 +58,7 @@ export function exclusiveCpuCount(pod: Pod, container: Container): number {
   return millis % 1000n === 0n ? Number(millis / 1000n) : 0;
 }
 
-/** For the pod as a whole: its init containers run one after the other, beside the sidecars before them; the rest runs together. */
+/** For the whole pod: its init containers run one after the other, beside the sidecars before them; the rest runs together. */
 export function exclusivePodCpuCount(pod: Pod): number {
   let sidecars = 0;
   let initPeak = 0;
@@ -109,7 +109,7 @@ export function allocateCpus(policy: StaticPolicy, sharedPool: CpuSet, reusable:
   return { ok: true, cpus, sharedPool: cpuSetDifference(sharedPool, cpus), uncoreCacheAligned: groupsOf(topology, 'uncoreCache', cpus).length <= 1 };
 }
 
-/** The shared pool without what is reserved. */
+/** The shared pool without reserved CPUs. */
 export function availableCpus(policy: StaticPolicy, sharedPool: CpuSet): CpuSet {
   return cpuSetDifference(sharedPool, policy.reserved);
 }

@@ -1,6 +1,6 @@
-// Which CPUs an exclusive request gets. Packed: whole NUMA nodes and sockets, then whole caches (an option), then whole cores, then
-// single CPUs, always using up first what is broken already. Distributed (an option): even shares of as few NUMA nodes as can serve it.
-// Invariant: the answer has exactly the requested number of CPUs, all of them offered; else it is an error that names both numbers.
+// The CPUs of an exclusive request. Packed: whole NUMA nodes and sockets, then whole caches (an option), then whole cores, then
+// single CPUs, always using up partly used groups first. Distributed (an option): even shares of as few NUMA nodes as can serve it.
+// Invariant: the answer has exactly the requested number of CPUs, all of them offered; otherwise it is an error that names both numbers.
 import { type CpuSet, cpuSetDifference, cpuSetIntersection, cpuSetOf, cpuSetUnion } from '../values/cpu-set.js';
 import type { StaticPolicyOptions } from './cpu-options.js';
 import { type CpuTopology, cpusPer } from './cpu-topology.js';
@@ -23,7 +23,7 @@ import {
 
 export type CpuTake = { readonly ok: true; readonly cpus: CpuSet } | { readonly ok: false; readonly error: string };
 
-/** Picks `count` of the available CPUs as the options say. */
+/** Picks `count` of the available CPUs by the options. */
 export function takeByTopology(topology: CpuTopology, options: StaticPolicyOptions, available: CpuSet, count: number): CpuTake {
   const offered = cpuSetIntersection(available, topology.all);
   if (count <= 0) return { ok: true, cpus: [] };
@@ -99,7 +99,7 @@ function takePartOfUncoreCache(take: Take, id: number): void {
   if (cpus.length === take.needed) takeGroup(take, cpus);
 }
 
-/** Wide cores first where they differ: narrow ones can fill any gap that is left. */
+/** Wide cores first if they differ: narrow ones can fill any remaining gap. */
 function takeWholeCores(take: Take): void {
   const whole = sortedCores(take.state).filter((core) => isWholeFree(take.state, 'core', core));
   for (let width = take.state.topology.smtWidth; width > 0; width--) {

@@ -13,13 +13,13 @@ const pluginGracePeriod: Micros = 5 * 60 * 1_000_000;
 
 export interface DeviceManagerConfig {
   readonly numaNodes: readonly number[];
-  /** null: there is no checkpoint. */
+  /** null if absent. */
   readonly checkpointFile: string | null;
   readonly runningContainers: ReadonlySet<string>;
   readonly now: Micros;
 }
 
-/** Always starts: a checkpoint that can't be read is only an error to log, since plugins say again what there is. */
+/** Always starts: an unreadable checkpoint is only an error to log, since plugins list their devices again. */
 export function startDeviceManager(config: DeviceManagerConfig): { readonly manager: DeviceManager; readonly error: string | null } {
   const manager: DeviceManager = {
     numaNodes: [...config.numaNodes].sort((a, b) => a - b),
@@ -55,7 +55,7 @@ export function pluginConnected(manager: DeviceManager, resource: string, option
   manager.resources.set(resource, { ...known, plugin: { options, stoppedAt: null } });
 }
 
-/** The plugin's stream has ended: its devices are unhealthy at once, and gone if it stays away. */
+/** The plugin's stream has ended: its devices are unhealthy at once, and removed if it doesn't return. */
 export function pluginDisconnected(manager: DeviceManager, resource: string, now: Micros): void {
   const known = manager.resources.get(resource);
   if (known === undefined || known.plugin === null) return;
@@ -95,7 +95,7 @@ export interface DeviceCapacity {
   /** Resource -> number of devices. */
   readonly capacity: ReadonlyMap<string, number>;
   readonly allocatable: ReadonlyMap<string, number>;
-  /** Resources whose plugin has been away for too long: gone with this answer. */
+  /** Resources whose plugin's grace period has passed: removed with this answer. */
   readonly removed: readonly string[];
 }
 
@@ -128,7 +128,7 @@ export function collectStaleDevices(manager: DeviceManager, active: ActivePods):
   rebuildAllocated(manager);
 }
 
-/** Takes the present state into the checkpoint. Not every change does: what a stale pod held may still be in the file. */
+/** Updates the checkpoint. Not every change does: a stale pod's devices may still be in the file. */
 export function saveCheckpoint(manager: DeviceManager): void {
   const entries: PodDevicesEntry[] = [];
   for (const [podUid, containers] of sorted(manager.podDevices)) {
@@ -148,8 +148,8 @@ function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
 }
 
 /**
- * The node's allocatable amounts, raised to what is allocated already, so that a pod with devices fits although its plugin is away.
- * Only for pods that hold devices.
+ * The node's allocatable amounts, raised to the allocated ones, so that a pod with devices fits although its plugin is gone.
+ * Only for pods with devices.
  */
 export function raisedAllocatable(manager: DeviceManager, podUid: string, allocatable: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   if (!manager.podDevices.has(podUid)) return allocatable;

@@ -18,7 +18,7 @@ export interface PluginOptions {
 }
 
 export interface DeviceResource {
-  /** As last listed; stays when the plugin leaves, so that health and topology of devices in use stay known. */
+  /** As last listed; stays after the plugin's disconnect, so that health and topology of devices in use stay known. */
   devices: ReadonlyMap<string, Device>;
   /** null: the resource isn't registered (any more). */
   healthy: ReadonlySet<string> | null;
@@ -38,7 +38,7 @@ export interface DeviceManager {
   /** Ascending ids of the machine's nodes. */
   readonly numaNodes: readonly number[];
   readonly resources: Map<string, DeviceResource>;
-  /** Pod uid -> container -> resource -> what it has. */
+  /** Pod uid -> container -> resource -> its devices. */
   readonly podDevices: Map<string, Map<string, Map<string, ContainerDevices>>>;
   /** Resource -> devices that are taken, those that a task has just picked included. */
   allocated: Map<string, Set<string>>;
@@ -46,9 +46,9 @@ export interface DeviceManager {
   reusable: { readonly podUid: string; readonly devices: Map<string, ReadonlySet<string>> } | null;
   /** `<pod uid>/<container>` of containers that ran when the agent started: they have their devices. */
   readonly runningAtStart: ReadonlySet<string>;
-  /** Allocations and preparations under way, by `<pod uid>/<container>`. */
+  /** Allocations and preparations in progress, by `<pod uid>/<container>`. */
   readonly tasks: Map<string, DeviceTask>;
-  /** What the checkpoint file should contain; null: nothing was ever written. */
+  /** The content for the checkpoint file; null: never written. */
   fileText: string | null;
 }
 
@@ -76,7 +76,7 @@ export interface DeviceTask {
   readonly containerName: string;
   /** An init container that ends passes its devices on to later containers. */
   readonly leavesDevices: boolean;
-  /** The container ran when the agent started, or is an init container that ended before one that did: it is done with allocating. */
+  /** The container ran when the agent started, or is an init container that ended before one that did: its allocation is complete. */
   readonly hadDevicesAtStart: boolean;
   /** NUMA nodes that devices should be close to; null: any. */
   readonly affinity: readonly number[] | null;
@@ -90,9 +90,9 @@ export interface DeviceTask {
   /** The resource being allocated, and the devices picked for it so far. */
   resource: string | null;
   picked: string[];
-  /** Whether the plugin has said what it prefers. */
+  /** Whether the plugin has been asked for its preference. */
   preferenceAsked: boolean;
-  /** Whether something was recorded that the checkpoint doesn't have yet. */
+  /** Whether the checkpoint lacks a record. */
   unsaved: boolean;
   call: PluginCall | null;
 }
@@ -107,7 +107,7 @@ export function recordDevices(manager: DeviceManager, podUid: string, containerN
   manager.podDevices.set(podUid, containers.set(containerName, resources.set(resource, devices)));
 }
 
-/** What is taken follows from the records, and from what tasks have picked and not yet recorded. */
+/** The devices in use follow from the records, and from choices of tasks that aren't recorded yet. */
 export function rebuildAllocated(manager: DeviceManager): void {
   manager.allocated = new Map();
   const take = (resource: string, ids: Iterable<string>): void => {

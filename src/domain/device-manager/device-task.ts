@@ -21,7 +21,7 @@ import {
   taskKey,
 } from './device-state.js';
 
-/** Advances to the next call or to the end; a task that has ended is taken off the list. */
+/** Advances to the next call or to the end; removes an ended task. */
 export function advanceTask(manager: DeviceManager, task: DeviceTask, active: ActivePods): DeviceTaskStep {
   const step = nextStep(manager, task, active);
   task.call = step.kind === 'call' ? step.call : null;
@@ -134,7 +134,7 @@ function allocate(manager: DeviceManager, task: DeviceTask, name: string, active
     return { kind: 'failed', message: `requested number of devices unavailable for ${name}. Requested: ${needed}, Available: ${free.length}` };
   const { aligned, unaligned, anywhere } = byAffinity(manager, task, name, free);
   if (!task.preferenceAsked && needed > 0) {
-    // With more than enough close devices the plugin chooses among those; else all of them are needed, and it has a say about the rest.
+    // With more than enough close devices the plugin chooses among those; otherwise all of them are needed, and it chooses the rest.
     const closeEnough = needed < aligned.length;
     if (!closeEnough) pick(manager, task, required, aligned);
     if (task.picked.length < required) {
@@ -155,7 +155,7 @@ function allocate(manager: DeviceManager, task: DeviceTask, name: string, active
   return { kind: 'call', call: { rpc: 'Allocate', resource: name, devices: inOrder(task.picked) } };
 }
 
-/** What there is to say before devices are picked; null: nothing needs to be done. */
+/** The answer before devices are chosen; null: no devices are needed. */
 function checkRequest(manager: DeviceManager, task: DeviceTask, name: string, required: number, active: ActivePods): DeviceTaskStep | null | 'pick' {
   const recorded = containerDevices(manager, task.podUid, task.containerName, name);
   const fail = (message: string): DeviceTaskStep => ({ kind: 'failed', message });
@@ -163,7 +163,7 @@ function checkRequest(manager: DeviceManager, task: DeviceTask, name: string, re
     const [pod, container, resource] = [task.podUid, task.containerName, name].map((text) => JSON.stringify(text));
     return fail(`pod ${pod} container ${container} changed request for resource ${resource} from ${recorded.size} to ${required}`);
   }
-  // The agent was restarted, not the node: the container has what it needs, whether or not its plugin is back already.
+  // The agent was restarted, not the node: the container has its devices, even if its plugin is not back yet.
   if (!active.sourcesReady && task.hadDevicesAtStart) return null;
   const healthy = manager.resources.get(name)?.healthy ?? null;
   if (healthy === null) return fail(`cannot allocate unregistered device ${name}`);
@@ -244,7 +244,7 @@ function recordPicked(manager: DeviceManager, task: DeviceTask, resource: string
   task.preferenceAsked = false;
 }
 
-/** What an init container had is there for later containers of the pod; what anything else has is not. */
+/** Devices of an init container are reusable by later containers of the pod; those of others aren't. */
 function noteReuse(manager: DeviceManager, task: DeviceTask): void {
   if (task.allocateIfMissing) return;
   const before = manager.reusable?.podUid === task.podUid ? manager.reusable.devices : new Map<string, ReadonlySet<string>>();

@@ -11,7 +11,7 @@ export interface DnsFacts {
   /** Addresses of the cluster's DNS service. */
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
-  /** Text of the node's file; null when the setting is the empty path: then pods that would inherit it ask the node itself. */
+  /** Text of the node's file; null for the empty path: then pods that would inherit it use the node itself. */
   readonly resolvConf: string | null;
   /** Path of that file, for messages. */
   readonly resolvConfPath: string;

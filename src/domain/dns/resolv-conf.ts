@@ -20,7 +20,7 @@ export function parseResolvConf(text: string): ResolvConfParse {
     const [keyword, ...values] = goTrimSpace(line).split(innerSpace);
     switch (keyword) {
       case 'nameserver':
-        // The blank at the end is where the reference prints an error it doesn't have.
+        // The Go kubelet prints an empty error after the blank.
         if (values[0] === undefined) return { ok: false, message: 'nameserver list is empty ' };
         servers.push(values[0]);
         break;

@@ -16,9 +16,9 @@ export interface ClaimRecord {
   readonly name: string;
   readonly namespace: string;
   readonly podUids: Set<string>;
-  /** Driver -> what it has prepared. */
+  /** Driver -> its prepared devices. */
   readonly drivers: Map<string, readonly ClaimDevice[]>;
-  /** By this agent. What an earlier one did is asked for again when a sandbox is made. */
+  /** By this agent. Claims prepared by an earlier one are prepared again when a sandbox is created. */
   prepared: boolean;
   /** The pod whose task works on it; null: none. */
   lockedBy: string | null;
@@ -33,11 +33,11 @@ export interface DraTask {
   readonly pod: Pod | null;
   phase: 'read' | 'lock' | 'save' | 'call' | 'saveEnd' | 'done';
   readonly wanted: readonly UsedClaim[];
-  /** As far as they were read, in the order of `wanted`; null: not yet. */
+  /** The claims read so far, in the order of `wanted`; null: not yet. */
   readonly found: (ResourceClaim | { readonly problem: string } | null)[];
   /** Keys of the claims it holds. */
   locked: readonly string[];
-  /** Driver -> the claims it is asked about, and its answer. */
+  /** Driver -> the claims of its call, and its answer. */
   readonly calls: Map<string, DraTaskCall>;
   /** The file revision that must be on disk before it continues. */
   revision: number;
@@ -51,10 +51,10 @@ export interface DraTaskCall {
 }
 
 export interface DraFile {
-  /** Of the claims; raised by each change that is to be on disk. */
+  /** Of the claims; raised by each change that must be on disk. */
   revision: number;
   savedRevision: number;
-  /** What is being written; null: nothing. */
+  /** The revision being written; null: none. */
   writing: number | null;
   failures: number;
   retryAt: Micros | null;
@@ -70,11 +70,11 @@ export interface DraManager {
   readonly file: DraFile;
 }
 
-/** What the work on claims needs around it. */
+/** The interface of the work on claims to its surroundings. */
 export interface DraContext {
   readonly turn: Turn<AgentOperations>;
   readonly hasApi: boolean;
-  /** Where the driver is called; null: it isn't registered. */
+  /** The driver's endpoint; null: it isn't registered. */
   driverEndpoint(driver: string): string | null;
   /** A pod's task has ended. */
   taskEnded(task: DraTask): void;
@@ -109,12 +109,12 @@ export function claimKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** Keys of the claims that are kept for the pod. */
+/** Keys of the claims kept for the pod. */
 export function claimsKeptFor({ claims }: DraManager, podUid: string): readonly string[] {
   return [...claims].flatMap(([key, { podUids }]) => (podUids.has(podUid) ? [key] : []));
 }
 
-/** What the state file is to say. */
+/** The content for the state file. */
 export function draFileText({ claims }: DraManager): string {
   const sorted = [...claims.keys()].sort(byCodeUnits).map((key): ClaimState => {
     const { uid, name, namespace, podUids, drivers } = claims.get(key) as ClaimRecord;

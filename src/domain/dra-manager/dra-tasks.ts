@@ -52,7 +52,7 @@ function newTask(manager: DraManager, kind: DraTask['kind'], podUid: string, nam
   assert((manager.tasks.get(podUid)?.phase ?? 'done') === 'done', 'a pod has work on its claims already', podUid);
   const found = wanted.map(() => null);
   const task: DraTask = { kind, podUid, namespace, pod, phase: 'read', wanted, found, locked: [], calls: new Map(), revision: 0, error: null };
-  // The newest is the last to be given a claim.
+  // The newest is the last to get a claim.
   manager.tasks.delete(podUid);
   manager.tasks.set(podUid, task);
   return task;
@@ -76,7 +76,7 @@ export function draTaskReplied(manager: DraManager, podUid: string, reply: Reply
   advance(manager, task, context);
 }
 
-/** The file says what it was to say, or newer. */
+/** The file has the awaited revision, or a newer one. */
 export function fileSaved(manager: DraManager, context: DraContext): void {
   for (const task of [...manager.tasks.values()]) if (task.phase === 'save' || task.phase === 'saveEnd') advance(manager, task, context);
 }
@@ -86,7 +86,7 @@ export function isFileAwaited({ tasks }: DraManager): boolean {
   return [...tasks.values()].some(({ phase }) => phase === 'save' || phase === 'saveEnd');
 }
 
-/** What had to be on disk isn't: who waited for it fails. @param revision of the text that could not be written */
+/** The write failed: tasks that waited for it fail. @param revision of the text that could not be written */
 export function fileFailed(manager: DraManager, revision: number, message: string, context: DraContext): void {
   for (const task of [...manager.tasks.values()]) {
     if ((task.phase !== 'save' && task.phase !== 'saveEnd') || task.revision > revision) continue;
@@ -154,7 +154,7 @@ function lock(manager: DraManager, task: DraTask, context: DraContext): void {
   advance(manager, task, context);
 }
 
-/** By a task that works on it. Two pods that come to the same new claim: the one that was first has noted it. */
+/** Held by a task that works on it. Of two pods with the same new claim the first one has recorded it. */
 function isHeld(manager: DraManager, key: string, task: DraTask): boolean {
   const holder = manager.claims.get(key)?.lockedBy ?? null;
   return holder !== null && holder !== task.podUid;
@@ -165,7 +165,7 @@ function isOtherOne(manager: DraManager, task: DraTask, { metadata }: ResourceCl
   return known !== undefined && known.uid !== metadata.uid;
 }
 
-/** The pod is among those that the claims are kept for, and that is to be on disk before a driver hears of it. */
+/** Adds the pod to the claims' pods, which must be on disk before a driver is called. */
 function note(manager: DraManager, task: DraTask): void {
   for (const found of task.found) {
     if (found === null || 'problem' in found) continue;

@@ -1,5 +1,5 @@
-// What drivers answer, held against what they were asked.
-// Invariant: a claim counts as done only when its driver said so, by its uid; devices that a driver names again are kept once.
+// Validates drivers' answers against the requests.
+// Invariant: a claim counts as done only if its driver confirmed it, by its uid; devices named twice are kept once.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ClaimDevice } from '../checkpoints/dra-checkpoint.js';
 import type { ReplyFor } from '../kernel/machine.js';

@@ -24,7 +24,7 @@ export function usesClaims({ spec, status }: Pod): boolean {
   return (spec.resourceClaims ?? []).length > 0 || status?.extendedResourceClaimStatus !== undefined;
 }
 
-/** In the pod's order; the claim behind its extended resources is the last. Not: those that need no object of their own. */
+/** In the pod's order; the claim behind its extended resources is the last. Skips those without an object of their own. */
 export function usedClaims(pod: Pod): Resolved<readonly UsedClaim[]> {
   const used: UsedClaim[] = [];
   for (const claim of pod.spec.resourceClaims ?? []) {

@@ -1,4 +1,4 @@
-// Admission and preemption for embedders: may this pod run on that node, and who has to go for it.
+// Admission and preemption for embedders: whether a node admits a pod, and which pods it preempts.
 import type { Pod } from '../../ports/model/pod.js';
 import type { Admission } from '../admission/admission-result.js';
 import { admitByPredicates, type PredicateInput, type PredicateResult } from '../admission/predicates.js';
@@ -13,9 +13,9 @@ const missingShape = listOf(recordOf({ resource: text, amount: bigInteger }));
 const conditionsShape = listOf(oneOf(['MemoryPressure', 'DiskPressure', 'PIDPressure']));
 
 /**
- * Whether a node takes a pod, by the kubelet's own predicates: resources, node affinity, name, host ports, taints, operating system.
- * A critical pod that lacks nothing but resources is admitted at the expense of others, who are named.
- * @param input the pod, the node, and the other pods that are active on it; amounts as in the API
+ * Whether a node admits a pod, by the kubelet's own predicates: resources, node affinity, name, host ports, taints, operating system.
+ * A critical pod that lacks only resources is admitted with a list of victims.
+ * @param input the pod, the node, and the other active pods on it; amounts as in the API
  * @returns the verdict; a refusal has the reason and the message that the kubelet puts into the pod's status
  * @throws AssertionFailed where a field of `input` has another type
  */
@@ -25,7 +25,7 @@ export function admitPod(input: PredicateInput): PredicateResult {
 }
 
 /**
- * Whether a node under pressure takes a pod: under memory pressure alone, those that asked for something or tolerate it; critical ones always.
+ * Whether a node under pressure admits a pod: under memory pressure alone, those with requests or a toleration; critical ones always.
  * @throws AssertionFailed where an argument has another type
  */
 export function admitUnderPressure(pod: Pod, conditions: readonly PressureCondition[]): Admission {

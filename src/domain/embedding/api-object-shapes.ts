@@ -3,7 +3,7 @@
 import { type FieldType, podSchema } from '../values/api-schema/pod-schema.js';
 import { anything, bigInteger, dictionaryOf, expected, flag, integer, isRecord, listOf, quantityInText, recordOf, remembered, type Shape, text } from './shape.js';
 
-/** Fields without which an object of the type says nothing. */
+/** Required fields of the type. */
 const requiredFields: Readonly<Record<string, readonly string[]>> = {
   Pod: ['metadata', 'spec'],
   ObjectMeta: ['name'],

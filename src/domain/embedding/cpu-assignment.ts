@@ -17,7 +17,7 @@ const infoShape = recordOf({ cpu: id, core: id, socket: id, numaNode: id, uncore
 const levels = ['core', 'socket', 'numaNode', 'uncoreCache'] as const;
 const partsShape = recordOf({ cpus: someMap, all: cpuSetShape, smtWidth: id, groups: recordOf({ core: someMap, socket: someMap, numaNode: someMap, uncoreCache: someMap }) });
 
-/** Plain data that may have been stored meanwhile: each CPU has to be in the groups that it says, and no group may have others. */
+/** Plain data that may have been stored meanwhile: each CPU must be in its groups, and no group may have others. */
 const topologyShape = remembered((value, path) => {
   const problem = partsShape(value, path);
   if (problem !== null) return problem;
@@ -68,11 +68,11 @@ export function parseCpuOptions(given: Readonly<Record<string, string>>, gates: 
 }
 
 /**
- * Which CPUs an exclusive request gets: whole NUMA nodes and sockets first, then whole cores, then single CPUs, using up what is broken
- * already; or as the options say.
+ * The CPUs of an exclusive request: whole NUMA nodes and sockets first, then whole cores, then single CPUs, using up partly used groups
+ * first; or by the options.
  * @param topology of `discoverCpuTopology`
  * @param options of `parseCpuOptions`
- * @param available CPUs that are free; those that the machine doesn't have are left out
+ * @param available free CPUs; those that the machine lacks are ignored
  * @param count how many, from 0 up
  * @returns exactly that many of the available CPUs, or an error that names both numbers
  * @throws AssertionFailed where an argument has another type

@@ -45,7 +45,7 @@ export function cpuSetOf(cpus: readonly number[]): CpuSet {
 }
 
 /**
- * What is in either set.
+ * CPUs in either set.
  * @throws AssertionFailed where an argument is no set of CPUs
  */
 export function cpuSetUnion(a: CpuSet, b: CpuSet): CpuSet {
@@ -54,7 +54,7 @@ export function cpuSetUnion(a: CpuSet, b: CpuSet): CpuSet {
 }
 
 /**
- * What is in both sets.
+ * CPUs in both sets.
  * @throws AssertionFailed where an argument is no set of CPUs
  */
 export function cpuSetIntersection(a: CpuSet, b: CpuSet): CpuSet {
@@ -63,7 +63,7 @@ export function cpuSetIntersection(a: CpuSet, b: CpuSet): CpuSet {
 }
 
 /**
- * What is in `a` and not in `b`.
+ * CPUs in `a` but not in `b`.
  * @throws AssertionFailed where an argument is no set of CPUs
  */
 export function cpuSetDifference(a: CpuSet, b: CpuSet): CpuSet {

@@ -64,7 +64,7 @@ const stepFields: Readonly<Record<keyof typeof answers, Shape>> = {
   'record-pulled': recordOf({ image: text, imageRef: text, used: nullable(credentialsShape) }),
   'record-failed': recordOf({ image: text }),
 };
-/** Of a run that is not over. */
+/** For a run in progress. */
 const openStep: Shape = (value, path) => {
   const problem = recordOf({ kind: oneOf(Object.keys(answers)) })(value, path);
   return problem ?? stepFields[(value as { readonly kind: keyof typeof answers }).kind](value, path);

@@ -123,7 +123,7 @@ function oneOfNumbers(...numbers: readonly number[]): Shape {
 }
 
 /**
- * What a sandbox's and a container's configuration depends on beside the pod: a small node, with what is given in place.
+ * The inputs of a sandbox's and a container's configuration besides the pod: a small node with overrides.
  * @param given fields of NodeFacts; bytes, microseconds and texts as there
  * @throws AssertionFailed where a field has another type
  */
@@ -179,10 +179,10 @@ export function kubeletMachine(state: KubeletState): Machine<KubeletState, Kubel
 }
 
 /**
- * The pods of one manifest, decoded, defaulted and validated as a kubelet does it; or one line that says what is wrong, with file and field.
- * @param content what was read: a document is plain data, as JSON has it
- * @param context the node and where the manifest is from
- * @throws AssertionFailed where an argument has another type. What is in the document is no argument: it may be anything
+ * The pods of one manifest, decoded, defaulted and validated as by a kubelet; or a one-line error with file and field.
+ * @param content the parsed file: a document is plain data, as in JSON
+ * @param context the node and the manifest's source
+ * @throws AssertionFailed where an argument has another type. The content of the document is not checked: it may be anything
  */
 export function podsOfManifest(content: ManifestContent, context: ManifestContext): ManifestPods {
   checkArgument('content', content, contentShape);
@@ -191,9 +191,9 @@ export function podsOfManifest(content: ManifestContent, context: ManifestContex
 }
 
 /**
- * One text for one value: keys sorted, Maps, Sets, bigints and bytes tagged. For comparing states and outputs.
- * @param value plain data: objects, arrays, Maps, Sets, bigints, bytes, primitives; members that are undefined are left out
- * @throws AssertionFailed where there are functions or symbols in it, or it contains itself
+ * One canonical text for one value: keys sorted, Maps, Sets, bigints and bytes tagged. For comparing states and outputs.
+ * @param value plain data: objects, arrays, Maps, Sets, bigints, bytes, primitives; undefined members are omitted
+ * @throws AssertionFailed for functions, symbols or cycles
  */
 export function canonicalJson(value: unknown): string {
   checkArgument('value', value, plainData(new Set()));

@@ -44,9 +44,9 @@ export function withPressures(nodeName: string, conditions: readonly NodeConditi
  * The condition Ready, with all reasons why not.
  * @param nodeName for the event
  * @param conditions the node's present ones
- * @param facts what is wrong with runtime, network and storage, and what the node has
+ * @param facts problems of runtime, network and storage, and the node's capacity
  * @param now microseconds since the epoch
- * @returns all conditions, and the event `NodeReady` or `NodeNotReady` where the status changed
+ * @returns all conditions, and the event `NodeReady` or `NodeNotReady` if the status changed
  * @throws AssertionFailed where an argument has another type
  */
 export function withReady(nodeName: string, conditions: readonly NodeCondition[], facts: ReadinessFacts, now: Micros): ConditionsUpdate {

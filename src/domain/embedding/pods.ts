@@ -1,4 +1,4 @@
-// What a pod is to a node, for embedders: its resources, its class, its place when memory runs out.
+// Properties of a pod on a node, for embedders: its resources, its QoS class, its OOM score.
 import type { Container, ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { oomScoreAdjust } from '../qos/oom-score.js';
@@ -15,7 +15,7 @@ const optionsShape = recordOf({}, { excludeOverhead: flag, skipPodLevel: flag, u
 const memoryShape: Shape = (value, path) => (typeof value === 'bigint' && value > 0n ? null : expected(path, 'a bigint above 0', value));
 
 /**
- * What the pod asks for as a whole: containers and sidecars together or the largest moment of its start, pod-level resources (KEP-2837),
+ * The requests of the whole pod: containers and sidecars together or the maximum during its start, pod-level resources (KEP-2837),
  * overhead (KEP-688). The scheduler's and the kubelet's count.
  * @returns quantities as texts, names in order
  * @throws AssertionFailed where an argument has another type
@@ -27,7 +27,7 @@ export function podRequests(pod: Pod, options: PodResourcesOptions = {}): Resour
 }
 
 /**
- * What the pod may use as a whole; a resource without a name here is unlimited. Counted as its requests are.
+ * The limits of the whole pod; a resource without an entry is unlimited. Counted like its requests.
  * @returns quantities as texts, names in order
  * @throws AssertionFailed where an argument has another type
  */
@@ -38,7 +38,7 @@ export function podLimits(pod: Pod, options: PodResourcesOptions = {}): Resource
 }
 
 /**
- * The pod's quality-of-service class. What its status says wins over what the spec amounts to.
+ * The pod's quality-of-service class. Its status takes precedence over its spec.
  * @throws AssertionFailed where `pod` is none
  */
 export function podQosClass(pod: Pod): QosClass {

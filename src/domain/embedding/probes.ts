@@ -80,7 +80,7 @@ export function probeAnswered(worker: ProbeWorker, outcome: ProbeOutcome): Probe
 }
 
 /**
- * When the worker next has something to do if the status stays as it is. Ask again whenever it changes, after `skipMissedTicks`.
+ * The worker's next time if the status doesn't change. Call it again after each change, after `skipMissedTicks`.
  * @returns microseconds since the epoch; null: only an answer or another status changes anything
  * @throws AssertionFailed where an argument has another type
  */
@@ -103,7 +103,7 @@ export function skipMissedTicks(worker: ProbeWorker, now: Micros): void {
 }
 
 /**
- * Has a readiness probe tried as soon as possible, and counts its periods from then: for a container that has just started.
+ * Triggers a readiness probe as soon as possible, and counts its periods from then: for a container that has just started.
  * @param now microseconds since the epoch
  * @throws AssertionFailed where an argument has another type, or the probe is none of readiness
  */
@@ -114,7 +114,7 @@ export function triggerProbe(worker: ProbeWorker, now: Micros): void {
 }
 
 /**
- * Ends the worker for good. An answer that still comes is dropped.
+ * Ends the worker permanently. A later answer is dropped.
  * @throws AssertionFailed where `worker` is none
  */
 export function stopProbeWorker(worker: ProbeWorker): void {

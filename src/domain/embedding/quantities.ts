@@ -19,7 +19,7 @@ const integerShape: Shape = (value, path) =>
   typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)) ? null : expected(path, 'a bigint or a safe integer', value);
 
 /**
- * Reads a quantity's text, as `resource.ParseQuantity` of the API machinery does; white space is not accepted. Nothing finer than 1n is kept.
+ * Parses a quantity's text, as `resource.ParseQuantity` of the API machinery does; white space is not accepted. Precision below 1n is lost.
  * @param input at most 1024 characters; anything else is no quantity
  * @returns the quantity, or the API's error text: a bad text is an expected outcome
  * @throws AssertionFailed where `input` is no string
@@ -30,7 +30,7 @@ export function parseQuantity(input: string): QuantityParse {
 }
 
 /**
- * What is printed or put on the wire: the text it was parsed from where that was canonical enough, else the canonical form
+ * The text for printing and the wire: the parsed text if it was canonical enough, otherwise the canonical form
  * (`Quantity.String` of the API machinery).
  * @throws AssertionFailed where `quantity` is none
  */

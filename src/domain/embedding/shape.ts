@@ -4,7 +4,7 @@
 import { AssertionFailed } from '../kernel/assert.js';
 import { parseQuantity } from '../values/quantity.js';
 
-/** What is wrong with the value at `path`; null: nothing. */
+/** The error of the value at `path`; null: none. */
 export type Shape = (value: unknown, path: string) => string | null;
 
 /** Fails with the argument's name, e.g. `pod.spec.containers: expected a list, got null`. */

@@ -41,7 +41,7 @@ export function parseImageReference(input: string): ImageReference | null {
 }
 
 /**
- * The name that a runtime is asked for: the reference as written, with `:latest` where it has neither tag nor digest. No registry is added.
+ * The image name for a runtime: the reference as written, with `:latest` if it has neither tag nor digest. No registry is added.
  * @returns the name, or why the image's pod waits with `InvalidImageName`
  * @throws AssertionFailed where `image` is no string
  */

@@ -19,7 +19,7 @@ const managerShape = recordOf({
   ...{ distances: nullable(listOf(distances)), hints: someMap },
 });
 
-/** Nodes that the machine doesn't have can't be intersected with those it has. */
+/** Nodes that the machine lacks can't be intersected with its own. */
 function providersShape(manager: TopologyManager): Shape {
   const known = new Set(manager.numaNodeIds);
   const nodes: Shape = (value, path) => {

@@ -35,7 +35,7 @@ import {
 
 const metadata = recordOf({}, { name: text, namespace: text, labels: labelsShape, annotations: labelsShape });
 const texts = dictionaryOf(text);
-/** Of an object that was asked for. */
+/** Of a requested object. */
 function lookupOf(object: Shape): Shape {
   return (value, path) => {
     const problem = recordOf({ kind: oneOf(['found', 'absent', 'failed']) })(value, path);
@@ -74,10 +74,10 @@ export function mountedVolumes(pod: Pod, rootDirectory: string): Readonly<Record
 }
 
 /**
- * Whether a path of the host is what a hostPath volume's `type` asks for, or what has to be made there.
- * @param type of the volume; null or `''`: nothing is asked for
- * @param entry what is at the path, links followed
- * @returns a refusal has the message that a kubelet gives
+ * Whether a host path matches a hostPath volume's `type`, or must be created.
+ * @param type of the volume; null or `''`: no requirement
+ * @param entry the path's entry, links followed
+ * @returns a refusal has the kubelet's message
  * @throws AssertionFailed where an argument has another type
  */
 export function checkHostPath(path: string, type: string | null, entry: HostPathEntry): HostPathCheck {
@@ -116,12 +116,12 @@ export function generationName(now: Micros, digits: string): string {
 }
 
 /**
- * The file operations that make a volume's directory show a payload, all of it at one moment: readers see the old files or the new ones.
- * Carried out up to any step, they leave one whole payload.
- * @param directory the directory as it is, with what its files hold
- * @param generation of `generationName`; not there yet
+ * The file operations that write a payload into a volume's directory atomically: readers see the old files or the new ones.
+ * After any step, one complete payload is visible.
+ * @param directory the present directory, with the content of its files
+ * @param generation of `generationName`; doesn't exist yet
  * @param fsGroup group id of the new files; null: none
- * @returns the steps, or why nothing may be touched
+ * @returns the steps, or why nothing may be changed
  * @throws AssertionFailed where an argument has another type
  */
 export function planAtomicWrite(payload: VolumePayload, directory: VolumeDirectory, generation: string, fsGroup: number | null): AtomicWritePlan {

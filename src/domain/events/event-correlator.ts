@@ -44,7 +44,7 @@ export function newEventCorrelator(): EventCorrelator {
 
 export type Correlated =
   | { readonly kind: 'create'; readonly event: Event }
-  /** An object of that name has been written before; where it is gone, `event` is created. */
+  /** An object of that name was written before; if it is gone, `event` is created. */
   | { readonly kind: 'patch'; readonly event: Event; readonly body: EventPatch }
   | { readonly kind: 'skip' };
 
@@ -55,7 +55,7 @@ export interface EventPatch {
   readonly message: string;
 }
 
-/** @param combinedName a name for the object if it has to be a combined one */
+/** @param combinedName a name for a combined object */
 export function correlate(correlator: EventCorrelator, event: Event, combinedName: () => string, clocks: Clocks): Correlated {
   const { event: aggregated, key } = aggregate(correlator, event, combinedName, clocks);
   const { event: counted, isUpdate } = count(correlator, aggregated, key);

@@ -1,4 +1,4 @@
-// An Event object from what the agent said happened.
+// Makes an Event object from the agent's record.
 // Invariant: the name is unique in the process, though two events of one step have the same time: the API refuses a second object of a name.
 import type { Instant } from '../../ports/instant.js';
 import type { Event } from '../../ports/model/event.js';
@@ -8,7 +8,7 @@ import { epochMicros } from '../values/instant.js';
 import { formatRfc3339 } from '../values/time.js';
 
 export const eventComponent = 'kubelet';
-/** Where events of objects without a namespace are kept. */
+/** The namespace of events of objects without one. */
 const defaultNamespace = 'default';
 const nanosPerMicro = 1_000n;
 

@@ -30,7 +30,7 @@ export interface EventRecorder {
   readonly nodeName: string;
   readonly correlator: EventCorrelator;
   readonly queue: { readonly record: EventRecord; readonly at: Instant; readonly serial: number }[];
-  /** What is being written, or waits to be tried again; null: nothing. */
+  /** The event being written, or waiting for a retry; null: none. */
   writing: Written | null;
   tries: number;
   /** Events so far. */

@@ -25,14 +25,14 @@ import type { FileSystemLayout } from './signals.js';
 import { adaptToFileSystems, type EvictionThreshold } from './thresholds.js';
 
 export interface EvictionSettings {
-  /** As configured, before they are adapted to the file systems. */
+  /** As configured, before the adaptation to the file systems. */
   readonly thresholds: readonly EvictionThreshold[];
   readonly policy: Omit<EvictionPolicy, 'layout'>;
 }
 
 /** From the end of one run to the next. */
 export const evictionRestMicros: Micros = 10 * microsPerSecond;
-/** How long the remains of evicted pods are waited for: as long as they are there, a look would only find the same again. */
+/** How long to wait for the remains of evicted pods: while they exist, a measurement would give the same result. */
 export const evictionCleanupMicros: Micros = 30 * microsPerSecond;
 
 interface Look {
@@ -46,7 +46,7 @@ export type EvictionPhase =
   | { readonly kind: 'measuring' }
   | { readonly kind: 'reclaiming'; readonly look: Look; readonly callsLeft: readonly ReclaimCall[] }
   | { readonly kind: 'remeasuring'; readonly look: Look }
-  /** By uid: those that still run, and those of which something is left. */
+  /** By uid: those that still run, and those with remains. */
   | { readonly kind: 'killing'; readonly running: readonly string[]; readonly remaining: readonly string[] }
   | { readonly kind: 'cleaning'; readonly remaining: readonly string[]; readonly until: Micros };
 
@@ -58,9 +58,9 @@ export interface EvictionLoop {
 }
 
 export type EvictionLoopEvent =
-  /** Its time has come, or the kernel says that memory is short. */
+  /** A timer, or the kernel's notification of low memory. */
   | { readonly type: 'woken' }
-  /** @param layout null where it isn't known yet: without it the look is not one */
+  /** @param layout null if not known yet: then the measurement doesn't count */
   | { readonly type: 'measured'; readonly summary: StatsSummary; readonly wallOffset: Micros; readonly pods: readonly Pod[]; readonly layout: FileSystemLayout | null }
   | { readonly type: 'not-measured' }
   /** Whether it found something or failed. */
@@ -85,7 +85,7 @@ export function startEvictionLoop(now: Micros): EvictionLoop {
   return { phase: { kind: 'resting', until: now }, pressure: noPressure, layout: null };
 }
 
-/** Whether there is anything to look for. */
+/** Whether anything must be measured. */
 export function isEvictionLoopNeeded({ thresholds, policy }: EvictionSettings): boolean {
   return thresholds.length > 0 || policy.localStorageCapacityIsolation;
 }
@@ -158,7 +158,7 @@ function lookedAgain(loop: EvictionLoop, look: Look, { summary, wallOffset }: Me
   return isRelieved(thresholds, observeSignals(summary, wallOffset)) ? rest(loop, now) : evictOne(loop, look, settings, now);
 }
 
-/** By what the run's first look saw, as its event and its message say. */
+/** By the run's first measurement, as in its event and message. */
 function evictOne(loop: EvictionLoop, { plan, pods, stats }: Look, settings: EvictionSettings, now: Micros): EvictionLoopStep {
   const victim = loop.layout === null ? null : chooseVictim(plan, loop.pressure, pods, stats, { ...settings.policy, layout: loop.layout });
   return victim === null ? rest(loop, now) : kill(loop, [victim]);

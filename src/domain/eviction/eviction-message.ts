@@ -56,14 +56,14 @@ function metThresholdText(resource: StarvedResource, thresholds: readonly Evicti
   return '';
 }
 
-/** Whether it was exceeded or not: the pod as a whole is what was accounted. null where it was not measured. */
+/** Exceeded or not: the pod as a whole was accounted. null if it was not measured. */
 function podLevelMemory(pod: Pod, stats: PodStats): Consumption | null {
   const request = pod.spec.resources?.requests?.memory;
   const used = stats.memory?.workingSetBytes;
   return request === undefined || used === undefined ? null : { usage: quantityOf(used, 'BinarySI'), request: mustParseQuantity(request) };
 }
 
-/** In the order of the stats. Ephemeral containers can't ask for anything, so they would always be to blame; they are left out. */
+/** In the order of the stats. Ephemeral containers have no requests, so they would always exceed them; they are skipped. */
 function offendingContainers(resource: StarvedResource, pod: Pod, stats: PodStats): (Consumption & { readonly name: string })[] {
   const containers = new Map<string, Container>();
   for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) if (!containers.has(container.name)) containers.set(container.name, container);

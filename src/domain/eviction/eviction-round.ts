@@ -35,7 +35,7 @@ export interface ReclaimPlan {
   readonly threshold: EvictionThreshold;
   /** All that may act, most urgent first. */
   readonly actionable: readonly EvictionThreshold[];
-  /** Of the node's event, type Warning, reason `EvictionThresholdMet`. */
+  /** For the node's event, type Warning, reason `EvictionThresholdMet`. */
   readonly eventMessage: string;
   /** In order; errors are logged and the rest still done. If empty, no second measurement is needed. */
   readonly calls: readonly ReclaimCall[];
@@ -72,7 +72,7 @@ export function isRelieved(thresholds: readonly EvictionThreshold[], observation
   return thresholds.every((threshold) => isResolved(threshold, observations));
 }
 
-/** null when there is no pod that may be evicted. */
+/** null if no pod may be evicted. */
 export function chooseVictim(
   { threshold, actionable }: ReclaimPlan,
   state: PressureState,
@@ -97,7 +97,7 @@ function mostUrgentFirst(thresholds: readonly EvictionThreshold[]): readonly Evi
   return [...thresholds.filter(({ signal }) => isMemorySignal(signal)), ...thresholds.filter(({ signal }) => !isMemorySignal(signal))];
 }
 
-/** What can be freed on the signal's file system without ending a pod. */
+/** Reclaim calls on the signal's file system that end no pod. */
 function reclaimCalls(signal: EvictionSignal, { dedicatedImageFs, splitContainerFs }: FileSystemLayout): readonly ReclaimCall[] {
   if (isMemorySignal(signal) || signal === 'pid.available') return [];
   if (!dedicatedImageFs) return ['containers', 'images'];

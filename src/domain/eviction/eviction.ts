@@ -5,7 +5,7 @@ import type { PodCondition } from '../../ports/model/pod-status.js';
 
 /** Reason of the pod's status and of the event, and of refusals at admission under pressure. */
 export const evictedReason = 'Evicted';
-/** Condition that says a pod was ended on the node's account, not by its owner. */
+/** The condition of a pod that was ended for the node's sake, not by its owner. */
 export const disruptionTargetCondition = 'DisruptionTarget';
 export const terminationByKubelet = 'TerminationByKubelet';
 
@@ -17,7 +17,7 @@ export interface Eviction {
   /** Replaces the pod's own. 0 and below are raised to the least that a kill gives. */
   readonly gracePeriodSeconds: number;
   readonly message: string;
-  /** Of the event, which has type Warning and the status's reason. */
+  /** For the event, which has type Warning and the status's reason. */
   readonly annotations: Readonly<Record<string, string>>;
   /** Label of the metric `kubelet_evictions`. */
   readonly signal: string;

@@ -17,7 +17,7 @@ interface Excess {
 /**
  * All pods beyond a limit, in the order given.
  * @param stats by uid
- * @param judged whose own limits count: those of all containers, or, as for the reference, of the regular ones alone
+ * @param judged whose own limits count: those of all containers, or, as in the Go kubelet, of the regular ones alone
  */
 export function localStorageEvictions(pods: readonly Pod[], stats: ReadonlyMap<string, PodStats>, dedicatedImageFs: boolean, judged: 'all' | 'regular' = 'all'): Eviction[] {
   return pods.flatMap((pod) => {

@@ -11,7 +11,7 @@ import type { EvictionSignal } from './signals.js';
 export interface SignalObservation {
   readonly available: Quantity;
   readonly capacity: Quantity;
-  /** The moment of the summary's stamp, by the clock that is never set: what comes after a wall clock that was set back is newer all the same. null: the summary doesn't say. */
+  /** The moment of the summary's timestamp, by the monotonic clock: later ones are newer even after the wall clock was set back. null: no timestamp. */
   readonly time: Micros | null;
 }
 
@@ -48,7 +48,7 @@ export function statsByPod(summary: StatsSummary): ReadonlyMap<string, PodStats>
   return new Map((summary.pods ?? []).map((stats) => [stats.podRef.uid, stats]));
 }
 
-/** What the pages in use leave; the capacity is both together, since a cgroup's limit isn't the machine's. */
+/** The memory besides the pages in use; the capacity is both together, since a cgroup's limit isn't the machine's. */
 function observedMemory(memory: MemoryStats | undefined, wallOffset: Micros): SignalObservation | null {
   if (memory?.availableBytes === undefined || memory.workingSetBytes === undefined) return null;
   const { availableBytes, workingSetBytes, time } = memory;

@@ -18,7 +18,7 @@ import { type EvictionThreshold, isSameThreshold, resolvedQuantity, thresholdQua
 
 export interface ObservedThreshold {
   readonly threshold: EvictionThreshold;
-  /** Since when it has been met without a break. */
+  /** Since when it has been met continuously. */
   readonly firstObservedAt: Micros;
 }
 
@@ -58,7 +58,7 @@ export function observePressure(
 }
 
 /**
- * The active thresholds that may act: those whose measurement is newer than at the look before. One stale measurement would
+ * The active thresholds that may act: those whose measurement is newer than the previous one. A stale measurement would
  * otherwise evict pod after pod.
  */
 export function actionableThresholds(before: PressureState, after: PressureState): readonly EvictionThreshold[] {
@@ -75,13 +75,13 @@ export function isMet(threshold: EvictionThreshold, observations: SignalObservat
   return observed !== undefined && compareQuantities(observed.available, thresholdQuantity(threshold.value, observed.capacity)) < 0;
 }
 
-/** Whether the signal has come as far as the minimum reclaim asks. A signal without an observation counts as resolved: nothing can be said of it. */
+/** Whether the signal has reached the minimum reclaim. A signal without an observation counts as resolved. */
 export function isResolved(threshold: EvictionThreshold, observations: SignalObservations): boolean {
   const observed = observations.get(threshold.signal);
   return observed === undefined || compareQuantities(observed.available, resolvedQuantity(threshold, observed.capacity)) >= 0;
 }
 
-/** Met now, then what was active and isn't resolved yet. */
+/** Thresholds met now, then active ones that aren't resolved yet. */
 function metNow(thresholds: readonly EvictionThreshold[], active: readonly EvictionThreshold[], observations: SignalObservations): readonly EvictionThreshold[] {
   const met = thresholds.filter((threshold) => isMet(threshold, observations));
   for (const threshold of active) {

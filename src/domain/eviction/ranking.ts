@@ -15,7 +15,7 @@ export interface RankedPod {
 
 interface Standing {
   readonly pod: Pod;
-  /** 0 wasn't measured, 1 uses more than it asked for, 2 keeps to it; processes have no request, so there all that were measured are 1. */
+  /** 0: not measured, 1: usage exceeds the request, 2: it doesn't; processes have no request, so there all measured ones are 1. */
   readonly conduct: 0 | 1 | 2;
   readonly priority: number;
   readonly aboveRequest: Quantity;
@@ -39,8 +39,8 @@ export function rankPods(pods: readonly Pod[], stats: ReadonlyMap<string, PodSta
 }
 
 /**
- * As the agent evicts: a pod that was not measured counts as one that uses nothing, and is judged by its priority and its request alone
- * (docs/differences.md: `rankPods`, as the reference, puts it first).
+ * The agent's eviction order: a pod without a measurement counts as using nothing, and is ranked by its priority and its request alone
+ * (docs/differences.md: `rankPods`, as the Go kubelet, ranks it first).
  */
 export function rankPodsForEviction(pods: readonly Pod[], stats: ReadonlyMap<string, PodStats>, signal: EvictionSignal, layout: FileSystemLayout): RankedPod[] {
   const unmeasured = pods.filter(({ metadata }) => !stats.has(metadata.uid ?? ''));

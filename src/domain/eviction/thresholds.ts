@@ -48,7 +48,7 @@ export function parseEvictionThresholds(configuration: EvictionConfiguration): G
   return { ok: true, value: [...thresholds, ...onPods.map((threshold) => ({ ...threshold, signal: 'allocatableMemory.available' as const }))] };
 }
 
-/** One map of thresholds, in the order of the signals; those that are switched off are left out. */
+/** One map of thresholds, in the order of the signals; omits disabled ones. */
 export function parseThresholdValues(statements: Readonly<Record<string, string>>): GoParse<ReadonlyMap<EvictionSignal, ThresholdValue>> {
   const values = new Map<EvictionSignal, ThresholdValue>();
   for (const [signal, text] of inOrder(statements)) {
@@ -69,13 +69,13 @@ export function thresholdQuantity(value: ThresholdValue, capacity: Quantity): Qu
   return quantityOf(BigInt(Math.trunc(Number(quantityValue(capacity)) * value.fraction)), 'BinarySI');
 }
 
-/** Where the signal has to be for the threshold to be resolved. */
+/** The signal's value at which the threshold is resolved. */
 export function resolvedQuantity(threshold: EvictionThreshold, capacity: Quantity): Quantity {
   const quantity = thresholdQuantity(threshold.value, capacity);
   return threshold.minReclaim === null ? quantity : addQuantities(quantity, thresholdQuantity(threshold.minReclaim, capacity));
 }
 
-/** Whether two thresholds fire alike; what they want reclaimed may differ. */
+/** Whether two thresholds are equal except for their minimum reclaim. */
 export function isSameThreshold(a: EvictionThreshold, b: EvictionThreshold): boolean {
   if (a.signal !== b.signal || a.gracePeriod !== b.gracePeriod) return false;
   if (a.value.kind === 'quantity') return b.value.kind === 'quantity' && compareQuantities(a.value.quantity, b.value.quantity) === 0;
@@ -89,8 +89,8 @@ export interface AdaptedThresholds {
 }
 
 /**
- * Thresholds on the containers' file system are never the user's: they are those of the file system that the root layers lie on.
- * Layouts that don't exist are left as they are.
+ * Thresholds on the containers' file system are never configured: they are those of the file system with the root layers.
+ * Invalid layouts stay unchanged.
  */
 export function adaptToFileSystems(thresholds: readonly EvictionThreshold[], layout: FileSystemLayout): AdaptedThresholds {
   if (layout.splitContainerFs && !layout.dedicatedImageFs) return { thresholds, firstRun: thresholds };

@@ -1,7 +1,7 @@
-// Garbage collection in the runtime: which dead containers, sandboxes, pod log directories and links to logs go.
-// Each list is decided from a listing of its own, since what really went decides what may go next: a container that could not be
+// Garbage collection in the runtime: which dead containers, sandboxes, pod log directories and links to logs are removed.
+// Each list is decided from a listing of its own, since the actual removals determine what can be removed next: a container that could not be
 // removed keeps its sandbox, and its logs.
-// Invariant: nothing that runs is collected, and a pod that exists keeps its newest sandbox.
+// Invariant: running objects are never collected, and an existing pod keeps its newest sandbox.
 import type { Micros } from '../../ports/micros.js';
 import type { ListedContainer, ListedPod } from '../../ports/model/runtime-listing.js';
 import { containerIdOfSymlink, podUidOfLogDirectory } from '../values/log-paths.js';
@@ -9,7 +9,7 @@ import { newestAttemptFirst } from '../values/newest-first.js';
 
 /** A negative number means no limit. */
 export interface ContainerGcPolicy {
-  /** Containers of a lesser age are left alone. */
+  /** Younger containers are left alone. */
   readonly minAge: Micros;
   /** Dead containers to keep of one name in one pod. */
   readonly maxPerPodContainer: number;
@@ -17,7 +17,7 @@ export interface ContainerGcPolicy {
   readonly maxContainers: number;
 }
 
-/** What a pod's worker says: `terminated` pods have no containers to come, `removed` ones are unknown or deleted. */
+/** A pod worker's state: `terminated` pods start no more containers, `removed` ones are unknown or deleted. */
 export type PodGcState = 'running' | 'terminated' | 'removed';
 
 export interface ContainerGcContext {
@@ -67,7 +67,7 @@ export function containersToCollect(pods: readonly ListedPod[], policy: Containe
   return collected.map(({ id, state }) => ({ id, stopFirst: state === 'unknown' })).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Sandboxes to stop and remove, sorted by id. To be asked with a listing taken after the containers were removed. */
+/** Sandboxes to stop and remove, sorted by id. Call it with a listing taken after the containers were removed. */
 export function sandboxesToCollect(pods: readonly ListedPod[], context: ContainerGcContext): string[] {
   const owners = new Set(pods.flatMap((pod) => pod.containers.map((container) => container.sandboxId)));
   const collected: string[] = [];
@@ -85,8 +85,8 @@ export function logDirectoriesToCollect(directoryNames: readonly string[], conte
 }
 
 /**
- * Whether a link to a log file that doesn't exist may go. While a log is rotated there is no file for a moment, so the link of a
- * container that has not exited stays. The id in the link's name may be cut off.
+ * Whether a link to a missing log file may be removed. During a rotation the file is absent for a moment, so the link of a
+ * container that has not exited stays. The id in the link's name may be truncated.
  */
 export function mayRemoveDanglingLogLink(path: string, pods: readonly ListedPod[]): boolean {
   const id = containerIdOfSymlink(path);

@@ -5,7 +5,7 @@
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import { newestAttemptFirst } from '../values/newest-first.js';
 
-/** Removals that may wait; more are left to the garbage collection. */
+/** The limit of queued removals; more are left to the garbage collection. */
 export const deadContainerQueueCapacity = 50;
 
 /**

@@ -32,7 +32,7 @@ export interface ImageGcRun {
   readonly phase: 'age' | 'measure' | 'space' | 'done';
   readonly policy: ImageGcPolicy;
   readonly startedAt: Micros;
-  /** In the order of removal. */
+  /** In removal order. */
   readonly images: readonly ImageRecord[];
   /** The next candidate. */
   readonly index: number;
@@ -48,7 +48,7 @@ export interface ImageGcOutcome {
   readonly error: string | null;
   /** On the node, of type Warning. */
   readonly event: { readonly reason: 'InvalidDiskCapacity' | 'FreeDiskSpaceFailed'; readonly message: string } | null;
-  /** Whether the space phase ran without errors: then the records of pulls of images that are gone may go too. */
+  /** Whether the space phase ran without errors: then the pull records of removed images may be removed, too. */
   readonly isComplete: boolean;
 }
 
@@ -91,7 +91,7 @@ export function nextImageGcStep(run: ImageGcRun): ImageGcStep {
   return { kind: 'measure' };
 }
 
-/** @param error why the image that was asked for could not be removed; null when it was */
+/** @param error why the image could not be removed; null: it was */
 export function afterImageRemoval(run: ImageGcRun, error: string | null): ImageGcRun {
   const step = nextImageGcStep(run);
   assert(step.kind === 'remove', 'no removal was asked for, the collection is at', run.phase);
@@ -160,7 +160,7 @@ function spaceOutcome({ failures, wantedBytes, freedBytes, disk }: ImageGcRun): 
   return { error: message, event: { reason: 'FreeDiskSpaceFailed', message }, isComplete: true };
 }
 
-/** One text as it is, several in brackets, each once. */
+/** One text unchanged, several in brackets, each once. */
 function failureText(failures: FailedRemoval): string {
   const texts: string[] = [];
   for (let failure: FailedRemoval | null = failures; failure !== null; failure = failure.earlier) texts.push(failure.text);

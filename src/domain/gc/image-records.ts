@@ -29,7 +29,7 @@ export function detectImages(before: ImageRecords, images: readonly PresentImage
   );
 }
 
-/** What may be removed, in this order: never used, then least recently used; among those the longest known. */
+/** Removable images, in this order: never used, then least recently used; among those the longest known. */
 export function removableImages(records: ImageRecords, inUse: ReadonlySet<string>): ImageRecord[] {
   const unused = [...records.values()].filter(({ id, pinned }) => !pinned && !inUse.has(id));
   return unused.sort((a, b) => byLastUse(a, b) || a.firstDetected - b.firstDetected || byCodeUnits(a.id, b.id));

@@ -24,7 +24,7 @@ const firstPlugin = 2;
 export type LookUp =
   | { readonly kind: 'found'; readonly credentials: readonly TrackedCredentials[] }
   | { readonly kind: 'failed'; readonly message: string }
-  /** Something was asked; look again when it is answered. */
+  /** A request was sent; check again after its answer. */
   | { readonly kind: 'waiting' };
 
 export function lookUpCredentials(run: ImageRun, context: ImageContext): LookUp {
@@ -85,7 +85,7 @@ export function nodeConfigReplied(context: ImageContext, reply: Reply<AgentOpera
     const { format, path, text } = reply.outcome.value;
     const read = format === 'config.json' ? readDockerConfigJson(text) : readDockerCfg(text);
     if (read.ok) node.keyring = keyringOfConfig(read.config, nodeSource);
-    // Without the decoder's words, which may cite what it stumbled over.
+    // Without the decoder's message, which may quote the content.
     else turn.log('error', 'The Docker configuration of the node is not understood', { path, format });
   }
   const waiting = node.waiting.splice(0);
@@ -93,7 +93,7 @@ export function nodeConfigReplied(context: ImageContext, reply: Reply<AgentOpera
   return waiting;
 }
 
-/** null: the plugin is being asked, or that by which it is to be asked. */
+/** null: the plugin, or its identity, has been requested. */
 function pluginKeyring(index: number, run: ImageRun, lookup: CredentialLookup, context: ImageContext): Keyring | null {
   const { images, imageSettings, turn } = context;
   const provider = imageSettings.credentialProviders[index];

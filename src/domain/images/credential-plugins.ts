@@ -1,5 +1,5 @@
-// Credential provider plugins: programs that are asked for the credentials of an image. What is sent, what an answer means, and how long it holds.
-// Invariants: an answer is used for the images that its kind of cache key names, and until its time; texts of plugins' answers are never
+// Credential provider plugins: programs that return the credentials of an image. The request, the interpretation of an answer, and its cache duration.
+// Invariants: an answer is used for the images that its kind of cache key names, until it expires; texts of plugins' answers are never
 // repeated in messages, since they may hold secrets.
 import type { Micros } from '../../ports/micros.js';
 import type { PluginRun } from '../../ports/outbound/registry-credentials.js';
@@ -39,7 +39,7 @@ export interface CachedAnswer {
 export interface AwaitedPlugin {
   /** Of the image manager. */
   readonly runs: number[];
-  /** null: it is asked for the node. */
+  /** null: for the node. */
   readonly identity: PluginIdentity | null;
 }
 
@@ -47,11 +47,11 @@ export interface AwaitedPlugin {
 export interface CredentialPluginCache {
   /** Oldest first. */
   readonly answers: Map<string, CachedAnswer>;
-  /** By plugin, repository and identity: one run of the plugin serves all that wait for it. */
+  /** By plugin, repository and identity: one run of the plugin serves all waiting runs. */
   readonly waiting: Map<string, AwaitedPlugin>;
 }
 
-/** Answers kept of all plugins; beyond it the oldest goes. */
+/** The limit of cached answers of all plugins; beyond it the oldest is dropped. */
 const maxAnswers = 1_000;
 /** A plugin that has not answered by then is killed. */
 export const pluginTimeout: Micros = 60_000_000;
@@ -65,7 +65,7 @@ export function providesFor({ matchImages }: CredentialProvider, repository: str
   return matchImages.some((pattern) => keyMatchesRepository(registryKey(pattern) ?? pattern, repository));
 }
 
-/** null: the plugin has to be asked. */
+/** null: the plugin must be called. */
 export function cachedAnswer(cache: CredentialPluginCache, provider: CredentialProvider, repository: string, identity: PluginIdentity | null, now: Micros): DockerConfig | null {
   for (const key of [repository, registryOf(repository), globalKey]) {
     const answer = cache.answers.get(cacheKey(provider, key, identity));
@@ -85,14 +85,14 @@ function forAccount({ token, annotations }: PluginIdentity): object {
 
 export type PluginAnswer = { readonly ok: true; readonly config: DockerConfig } | { readonly ok: false; readonly message: string };
 
-/** Who asked a plugin, for what. */
+/** The subject of a plugin's call. */
 export interface PluginQuestion {
   readonly provider: CredentialProvider;
   readonly repository: string;
   readonly identity: PluginIdentity | null;
 }
 
-/** Reads an answer and keeps it for as long as it says. */
+/** Parses an answer and caches it for its duration. */
 export function takeAnswer(cache: CredentialPluginCache, { provider, repository, identity }: PluginQuestion, stdout: string, now: Micros): PluginAnswer {
   forgetExpiredAnswers(cache, now);
   const read = readAnswer(provider, stdout);
@@ -133,7 +133,7 @@ type ReadAnswer =
   | { readonly ok: false; readonly message: string };
 
 function readAnswer({ apiVersion }: CredentialProvider, stdout: string): ReadAnswer {
-  // Not even the decoder's complaint is passed on: it may cite what it stumbled over.
+  // Without the decoder's message: it may quote the content.
   if (goJsonProblem(stdout) !== null) return refused('its answer is no JSON');
   const answer: unknown = JSON.parse(stdout);
   if (!isObject(answer)) return refused('its answer is no object');

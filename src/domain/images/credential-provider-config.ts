@@ -1,5 +1,5 @@
-// CredentialProviderConfig files: strictly read and checked, since a plugin that is not asked is found out only when a pull fails.
-// Invariant: a provider that passes has everything that asking it needs; a refusal names the file and the field, and says what is expected.
+// CredentialProviderConfig files: strictly decoded and validated, since a plugin that is never called would show only in a failed pull.
+// Invariant: a valid provider has everything for its calls; a refusal names the file, the field and the expectation.
 import type { ConfigurationFile, ParsedValue } from '../../ports/outbound/configuration-source.js';
 import { qualifiedNameProblems } from '../values/dns-names.js';
 import { globMatches } from '../values/glob.js';
@@ -84,7 +84,7 @@ function providerOf(value: ParsedValue, path: string, field: string): Credential
   };
 }
 
-/** A glob of a host, with port and path; the scheme is what people put there by mistake. */
+/** A glob of a host, with port and path; a scheme is a common mistake. */
 function isPattern(pattern: string): boolean {
   if (pattern === '' || pattern.includes('://')) return false;
   const key = registryKey(pattern);

@@ -29,18 +29,18 @@ export interface EnsureImageRequest {
   readonly podUid: string;
   /** As in the pod's spec. */
   readonly image: string;
-  /** `IfNotPresent`, `Never`; anything else pulls without a look. */
+  /** `IfNotPresent`, `Never`; anything else pulls without a check. */
   readonly pullPolicy: string;
 }
 
 export type EnsureImageStep =
-  /** Is there an image of that name? */
+  /** Is an image of that name present? */
   | { readonly kind: 'inspect'; readonly image: string }
   /** Was this image pulled with credentials that the pod has? See `pull-records.ts`. */
   | { readonly kind: 'check-records'; readonly image: string; readonly imageId: string }
   | { readonly kind: 'look-up-credentials'; readonly repository: string }
   | { readonly kind: 'record-intent'; readonly image: string }
-  /** With each of the credentials in order until one works; without any, once anonymously. */
+  /** With each of the credentials in order until one succeeds; without any, once anonymously. */
   | { readonly kind: 'pull'; readonly image: string; readonly credentials: readonly TrackedCredentials[] }
   | { readonly kind: 'record-pulled'; readonly image: string; readonly imageRef: string; readonly used: TrackedCredentials | null }
   | { readonly kind: 'record-failed'; readonly image: string }
@@ -69,7 +69,7 @@ export interface PulledReply {
   readonly used: TrackedCredentials | null;
   /** The pull alone. */
   readonly took: Micros;
-  /** Since the pull was asked for. */
+  /** Since the request of the pull. */
   readonly waited: Micros;
 }
 
@@ -86,7 +86,7 @@ export interface EnsureImageRun {
   readonly repository: string;
   readonly credentials: readonly TrackedCredentials[];
   readonly step: EnsureImageStep;
-  /** What is reported once the outcome is recorded; null before it is known. */
+  /** Reported once the outcome is recorded; null before it is known. */
   readonly outcome: ImageOutcome | null;
 }
 
@@ -131,7 +131,7 @@ export function advanceEnsureImage(run: EnsureImageRun, reply: EnsureImageReply,
   }
 }
 
-/** A pull that waits for its turn is not wanted any more: only its intent is left to be taken back. */
+/** A queued pull is no longer needed: only its intent must be removed. */
 export function giveUpPull(run: EnsureImageRun): EnsureImageRun {
   assert(run.step.kind === 'pull', 'only a pull is given up');
   return { ...run, outcome: { kind: 'problem', reason: 'ErrImagePull', message: 'context canceled' }, step: { kind: 'record-failed', image: run.request.image } };

@@ -28,7 +28,7 @@ export type IdentityAnswer =
 
 const notAsked: IdentityAnswer = { kind: 'not-asked' };
 
-/** @param since when the look-up began */
+/** @param since the start of the look-up */
 export function identityFor(provider: CredentialProvider, run: ImageRun, since: Micros, context: ImageContext): IdentityAnswer {
   const { tokenAttributes: attributes } = provider;
   if (attributes === null) return { kind: 'node' };

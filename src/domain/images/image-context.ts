@@ -15,7 +15,7 @@ export interface ImageContext {
   readonly runtimeRequestTimeout: Micros;
   /** Records an event about the pod, or about one of its containers. */
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void;
-  /** null: there is no apiserver. */
+  /** null: no apiserver. */
   readonly apiData: ApiData | null;
   /** A pull secret as last seen; null: absent, or no apiserver. */
   pullSecret(namespace: string, name: string): Secret | null;

@@ -15,9 +15,9 @@ import type { VerificationPolicy } from './pull-records.js';
 
 export interface ImageSettings {
   readonly limits: PullLimits;
-  /** When a pod must prove its right to an image that is there; null: never, and nothing is recorded (gate KubeletEnsureSecretPulledImages off). */
+  /** When a pod must prove its access to a present image; null: never, and nothing is recorded (gate KubeletEnsureSecretPulledImages off). */
   readonly verification: VerificationPolicy | null;
-  /** In the order in which they are asked. */
+  /** In the order of their calls. */
   readonly credentialProviders: readonly CredentialProvider[];
 }
 
@@ -36,7 +36,7 @@ export interface ImageRequest {
   readonly sandboxConfig: SandboxConfig | null;
 }
 
-/** What is being put together for one look-up; a keyring is null while it is waited for. */
+/** The keyrings of one look-up; a keyring is null while it is awaited. */
 export interface CredentialLookup {
   readonly since: Micros;
   readonly keyrings: (Keyring | null)[];
@@ -53,7 +53,7 @@ export interface ImageRun {
   /** The image as the runtime has it, as last seen. */
   image: RuntimeImage | null;
   lookup: CredentialLookup | null;
-  /** Found by a look-up, which is done once. */
+  /** Found by a look-up, which happens once. */
   credentials: readonly TrackedCredentials[] | null;
   /** The record could not be read: it proves nothing. */
   recordUnreadable: boolean;

@@ -105,7 +105,7 @@ function waitsForIdentity({ lookup }: ImageRun): boolean {
   return lookup !== null && lookup.withoutIdentity.size > 0;
 }
 
-/** What runs waited for can't be had. */
+/** The data that runs waited for is unavailable. */
 export function failRuns(context: ImageContext, ids: readonly number[], message: string): void {
   for (const id of ids) {
     const run = context.images.runs.get(id);
@@ -139,7 +139,7 @@ function tellEvents({ request }: ImageRun, { events }: EnsureImageTurn, context:
   for (const { type, reason, message } of events) context.event(request.pod, request.containerName, type, reason, message);
 }
 
-/** The answer where it is known at once; null: it will come. */
+/** The answer if it is known at once; null: it will come later. */
 function carryOut(run: ImageRun, context: ImageContext): EnsureImageReply | null {
   const { step } = run.ensure;
   switch (step.kind) {
@@ -223,7 +223,7 @@ function startPulls(context: ImageContext): void {
 function askPull(run: ImageRun, { turn }: ImageContext): void {
   const credentials = run.ensure.credentials[run.attempt]?.credentials ?? null;
   const { pod, sandboxConfig } = run.request;
-  // Large images take as long as they take: there is no deadline.
+  // Large images take any time: there is no deadline.
   turn.ask('images.pull', imageAddress(run.id), 'pull', { image: imageSpec(run.ensure.pullName, pod), credentials, sandboxConfig }, null);
 }
 
@@ -246,7 +246,7 @@ function pulled(run: ImageRun, imageRef: string, context: ImageContext): null {
   return null;
 }
 
-/** The image after its pull; a runtime that can't say how large it is doesn't undo the pull. */
+/** The image after its pull; a runtime that can't report its size doesn't undo the pull. */
 function measured(run: ImageRun, image: ImageRun['image'], { turn }: ImageContext): EnsureImageReply {
   run.image = image;
   const used = run.ensure.credentials[run.attempt] ?? null;

@@ -7,7 +7,7 @@ import { byCodeUnits } from '../values/text-order.js';
 import { type DockerConfig, dockerConfigOfSecret } from './docker-config.js';
 import { keyMatchesRepository, registryKey } from './registry-location.js';
 
-/** What credentials belong to, which is what a pull record remembers. */
+/** The owner of credentials, recorded with a pull. */
 export type CredentialSource =
   | { readonly kind: 'secret'; readonly namespace: string; readonly name: string; readonly uid: string }
   | { readonly kind: 'service-account'; readonly namespace: string; readonly name: string; readonly uid: string }
@@ -24,7 +24,7 @@ export type Keyring = ReadonlyMap<string, readonly TrackedCredentials[]>;
 
 export type KeyringRead = { readonly ok: true; readonly keyring: Keyring } | { readonly ok: false; readonly message: string };
 
-/** Where the default registry's credentials are stored by `docker login`. */
+/** The key of the default registry in `docker login`'s file. */
 const defaultRegistryKey = 'index.docker.io';
 
 /** One unreadable pull secret fails the whole pull: a pod must not depend on which of its secrets happens to be good. */
@@ -40,7 +40,7 @@ export function keyringOfSecrets(secrets: readonly Secret[]): KeyringRead {
   return { ok: true, keyring };
 }
 
-/** Of the node's own Docker configuration, or of what a credential plugin answered. */
+/** Of the node's own Docker configuration, or of a credential plugin's answer. */
 export function keyringOfConfig(config: DockerConfig, source: CredentialSource): Keyring {
   const keyring = new Map<string, TrackedCredentials[]>();
   addTo(keyring, config, source);

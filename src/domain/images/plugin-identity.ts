@@ -1,5 +1,5 @@
-// A service account for which a credential provider plugin is asked, and the keys by which its answers are kept.
-// Invariants: what was answered for one service account is never used for another; no key holds a token.
+// A service account for a credential provider plugin's call, and the keys of its cached answers.
+// Invariants: an answer for one service account is never used for another; no key holds a token.
 import { hexOfBytes } from '../values/hex.js';
 import { sha256 } from '../values/sha256.js';
 import { utf8Encode } from '../values/utf8.js';
@@ -8,19 +8,19 @@ export interface PluginIdentity {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Of the account's annotations those that the configuration names, in the order of their names. */
+  /** The account's configured annotations, sorted by name. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly token: string;
 }
 
-/** Names the account and what an answer depends on; texts of different identities differ, and hold no token. Empty: the node. */
+/** Identifies the account and the inputs of an answer; texts of different identities differ, and hold no token. Empty: the node. */
 export function identityKey(identity: PluginIdentity | null, cacheType: 'Token' | 'ServiceAccount' | null): string {
   if (identity === null) return '';
   const { namespace, name, uid, annotations, token } = identity;
   return hashOf(JSON.stringify([namespace, name, uid, Object.entries(annotations), cacheType === 'Token' ? hashOf(token) : '']));
 }
 
-/** Who may share one run of the plugin: the same account with the same token. */
+/** Runs with the same key share one run of the plugin: the same account with the same token. */
 export function runKey(identity: PluginIdentity | null): string {
   return identityKey(identity, 'Token');
 }

@@ -2,7 +2,7 @@
 // Invariant: a file is written when a count leaves 0 and deleted when it comes back to 0 with nothing left to record; counts are never negative.
 import { assert } from '../kernel/assert.js';
 
-/** Image as in the pods' specs -> pulls under way. Plain data, changed in place. */
+/** Image as in the pods' specs -> pulls in progress. Plain data, changed in place. */
 export type PullIntents = Map<string, number>;
 
 export function newPullIntents(): PullIntents {

@@ -1,5 +1,5 @@
-// How many images are pulled at a time, and how many a second.
-// Invariants: a pull begins when a slot is free, in the order in which pulls were asked for; the rate is checked without waiting, so that a
+// The concurrency and the rate limit of image pulls.
+// Invariants: a pull begins when a slot is free, in request order; the rate is checked without waiting, so that a
 // pull above it fails at once.
 import type { Micros } from '../../ports/micros.js';
 import { microsPerSecond } from '../values/time.js';

@@ -57,7 +57,7 @@ export function takeRecordFiles(store: PullRecordStore, files: readonly PullReco
   });
 }
 
-/** undefined: it has to be read. */
+/** undefined: it must be read. */
 export function knownRecord(store: PullRecordStore, imageRef: string): ImagePulledRecord | null | undefined {
   const record = store.records.get(imageRef);
   if (record !== undefined) keepRecord(store, imageRef, record);
@@ -83,7 +83,7 @@ export interface SettledIntent {
   readonly record: ImagePulledRecord;
 }
 
-/** What interrupted pulls have come to, now that the runtime's images are known; those whose image isn't there stay intents. */
+/** Resolves interrupted pulls by the runtime's images; those without an image stay intents. */
 export function settleInterrupted(store: PullRecordStore, images: readonly RuntimeImage[], wall: Instant): SettledIntent[] {
   const idOf = new Map<string, string>();
   for (const { id, repoTags, repoDigests } of images) for (const name of [...repoTags, ...repoDigests]) idOf.set(fullName(name), id);

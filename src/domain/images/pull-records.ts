@@ -40,7 +40,7 @@ export interface ImagePulledRecord {
   /** By the image's full name without tag and digest. */
   readonly credentialMapping?: Readonly<Record<string, ImagePullCredentials>>;
 }
-/** As on disk, one file an image that a pull was begun for. */
+/** As on disk, one file per image of a started pull. */
 export interface ImagePullIntent {
   readonly kind: 'ImagePullIntent';
   readonly apiVersion: string;
@@ -59,7 +59,7 @@ export interface PresentImage {
   /** The runtime's reference. */
   readonly imageRef: string;
   readonly record: ImagePulledRecord | null;
-  /** A pull of `image` was begun and its outcome not recorded. */
+  /** A pull of `image` was started and its outcome not recorded. */
   readonly hasIntent: boolean;
 }
 
@@ -104,19 +104,19 @@ export function recordOfPull(record: ImagePulledRecord | null, image: string, im
   return withMapping(record, imageRef, name.repository, addCredentials(recorded, used), wall);
 }
 
-/** For an intent that was found at the start: the image may have come with anyone's credentials, so no pod is let in without proof. */
+/** For an intent found at the start: the image may have come with any credentials, so every pod needs proof. */
 export function recordOfInterruptedPull(record: ImagePulledRecord | null, imageRef: string, wall: Instant): ImagePulledRecord {
   return record ?? { kind: 'ImagePulledRecord', apiVersion, lastUpdatedTime: formatRfc3339(wall), imageRef, credentialMapping: {} };
 }
 
-/** Whether a record may go after an image collection that began at `since`: its image is gone, and it isn't newer than what the collection saw. */
+/** Whether a record may be removed after an image collection that began at `since`: its image is gone, and it isn't newer than the collection. */
 export function isPullRecordGarbage(record: ImagePulledRecord, remainingImageRefs: ReadonlySet<string>, since: Instant): boolean {
   const updated = parseRfc3339(record.lastUpdatedTime);
-  // Records have whole seconds: one of the very second when the collection began may be newer than it.
+  // Records have whole seconds: one of the second when the collection began may be newer.
   return !remainingImageRefs.has(record.imageRef) && (updated === null || instantAfter(updated, microsPerSecond) <= since);
 }
 
-/** Hash of what is sent to the registry, so that a renamed secret with the same content counts as the same. */
+/** Hash of the credentials for the registry, so that a renamed secret with the same content counts as the same. */
 export function credentialHash({ credentials }: TrackedCredentials): string {
   const { username, password, serverAddress, identityToken, registryToken } = credentials;
   const members = Object.entries({ username, password, serverAddress, identityToken, registryToken }).filter(([, value]) => value !== '');
@@ -141,7 +141,7 @@ function requiresVerification(policy: VerificationPolicy, present: PresentImage,
   }
 }
 
-/** What the record says afterwards; the same object when it stays, null when nothing matches. */
+/** The updated record; the same object if unchanged, null without a match. */
 function matchCredentials(recorded: ImagePullCredentials, credentials: readonly TrackedCredentials[]): ImagePullCredentials | null {
   const secrets = recorded.kubernetesSecrets ?? [];
   const accounts = recorded.kubernetesServiceAccounts ?? [];
@@ -171,7 +171,7 @@ function addCredentials(recorded: ImagePullCredentials, used: TrackedCredentials
   return { ...recorded, kubernetesServiceAccounts: [...accounts, { uid, namespace, name }] };
 }
 
-/** In place of the secret's older hash, or at the end. */
+/** Replaces the secret's older hash, or appends it. */
 function withSecret(secrets: readonly RecordedSecret[], source: Exclude<CredentialSource, { kind: 'node' }>, hash: string): readonly RecordedSecret[] {
   const { uid, namespace, name } = source;
   const entry = { uid, namespace, name, credentialHash: hash };

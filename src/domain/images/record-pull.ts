@@ -15,7 +15,7 @@ import { type ImagePulledRecord, mustPullToVerify, newImagePullIntent, pullRecor
 
 const mustPull: EnsureImageReply = { kind: 'records', mustPull: true };
 
-/** null: something is asked first; then again. */
+/** null: a request comes first; call again. */
 export function checkRecords(run: ImageRun, imageRef: string, context: ImageContext): EnsureImageReply | null {
   const { verification } = context.imageSettings;
   if (verification === null) return { kind: 'records', mustPull: false, isUnchecked: true };
@@ -109,7 +109,7 @@ export function recordPulled(run: ImageRun, imageRef: string, used: TrackedCrede
   const { images, imageSettings, turn } = context;
   if (imageSettings.verification === null) return { kind: 'recorded' };
   const known = knownRecord(images.records, imageRef);
-  // A record that can't be read is replaced: what was proven now counts.
+  // An unreadable record is replaced: the present proof counts.
   if (known === undefined && !run.recordUnreadable) return askRecord(run, imageRef, context);
   const record = recordOfPull(known ?? null, run.request.image, imageRef, used, turn.wall);
   assert(record !== null, 'what was pulled had a name');

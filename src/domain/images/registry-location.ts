@@ -1,5 +1,5 @@
-// Where registry credentials are for: `host[:port][/path]`, as written in Docker configurations, and whether an image is there.
-// Invariant: a location is compared part by part of its host name, so that `*` never spans a dot.
+// Locations of registry credentials: `host[:port][/path]`, as written in Docker configurations, and whether an image matches.
+// Invariant: host names are compared part by part, so that `*` never spans a dot.
 import { globMatches } from '../values/glob.js';
 import { parseIp } from '../values/ip-address.js';
 
@@ -8,7 +8,7 @@ interface Location {
   readonly path: string;
 }
 
-/** The key of a location: scheme, query and a leading `/v1` or `/v2` are left out. Null where it can't be read as a URL. */
+/** The key of a location: without scheme, query and a leading `/v1` or `/v2`. Null if it is no URL. */
 export function registryKey(location: string): string | null {
   const url = parse(/^https?:\/\//.test(location) ? location.replace(/^https?:\/\//, '') : location);
   if (url === null) return null;

@@ -8,7 +8,7 @@ export class AssertionFailed extends Error {
   }
 }
 
-/** Fails with `message`, and the subject behind it, unless `condition` holds. What is constant goes into the message: no text is made up while all is well. */
+/** Fails with `message` and the subject unless `condition` holds. The message is constant: no text is built in the normal case. */
 export function assert(condition: boolean, message: string, subject: string | number | null = null): asserts condition {
   if (!condition) throw new AssertionFailed(subject === null ? message : `${message}: ${subject}`);
 }

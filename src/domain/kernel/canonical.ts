@@ -2,7 +2,7 @@
 // outputs are hashed and compared by; key order of an input never shows.
 // Invariant: a text is read back as an equal value; a key of the data that begins with `$` gets another one, so that none looks like a tag.
 
-/** Canonical JSON of plain data (objects, arrays, Maps, Sets, bigints, bytes, primitives). Members that are undefined are left out. */
+/** Canonical JSON of plain data (objects, arrays, Maps, Sets, bigints, bytes, primitives). Undefined members are omitted. */
 export function canonicalJson(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   switch (typeof value) {

@@ -13,7 +13,7 @@ import { draw, streamOf } from './random.js';
 import { countLine, type RepeatedLine, withRepeats } from './repeated-lines.js';
 import { WakeQueue } from './wake-queue.js';
 
-/** What a shell feeds to the kernel, as plain data: this, with its two times, is what the flight recorder writes. */
+/** A shell's input for the kernel, as plain data: with its two times, the flight recorder writes it. */
 export type Input<Event, Ops> = Event | Reply<Ops> | Wake;
 
 export interface LogLine {
@@ -90,7 +90,7 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
     return this.wakes.nextAt();
   }
 
-  /** Commands that wait for their answer, by id: what a stuck world or a slow stop lists. */
+  /** Commands in flight, by id: listed for a stuck world or a slow stop. */
   get inFlight(): ReadonlyMap<number, Command<Ops>> {
     return this.pending;
   }
@@ -210,7 +210,7 @@ class KernelTurn<Ops> implements Turn<Ops> {
   }
 }
 
-/** Most steps say nothing of a kind: they share this instead of an array each. */
+/** Most steps have no outputs of a kind: they share this instead of an array each. */
 const none: never[] = [];
 
 interface OutputDraft<Ops> {

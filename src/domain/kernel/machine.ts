@@ -10,7 +10,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Operation } from '../../ports/operation.js';
 import type { Outcome } from '../../ports/port-error.js';
 
-/** Who inside a node is meant: the machine, and its key where there is one per something (a pod uid); '' where there is one in all. */
+/** An addressee within a node: the machine, and its key if there is one per object (a pod uid); '' for a single one. */
 export interface Address {
   readonly machine: string;
   readonly key: string;
@@ -30,7 +30,7 @@ export interface CommandFor<Ops, Name extends keyof Ops = keyof Ops> {
 }
 export type Command<Ops> = { [Name in keyof Ops]: CommandFor<Ops, Name> }[keyof Ops];
 
-/** The answer to a command. A cancelled command answers too, with kind `cancelled` (or with what it did before it noticed). */
+/** The answer to a command. A cancelled command answers too, with kind `cancelled` (or with its result before it noticed). */
 export interface ReplyFor<Ops, Name extends keyof Ops = keyof Ops> {
   readonly type: 'reply';
   readonly id: number;
@@ -41,7 +41,7 @@ export interface ReplyFor<Ops, Name extends keyof Ops = keyof Ops> {
 }
 export type Reply<Ops> = { [Name in keyof Ops]: ReplyFor<Ops, Name> }[keyof Ops];
 
-/** The time that an address asked for has come. */
+/** The requested wake-up of an address. */
 export interface Wake {
   readonly type: 'wake';
   readonly address: Address;
@@ -50,17 +50,17 @@ export interface Wake {
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
-/** What a machine has during one step: the time, chance, and the ways to want something. */
+/** A machine's interface during one step: the time, randomness, and the outputs. */
 export interface Turn<Ops> {
-  /** For intervals: never goes back, is never set. */
+  /** For intervals: monotonic, never set. */
   readonly now: Micros;
-  /** For stamps that others read or wrote: may have been set forward or back since the last step. */
+  /** For timestamps from or for others: may have been set forward or back since the last step. */
   readonly wall: Instant;
   /** Sends a command whose answer comes back to `address` and `slot`. Asking while that slot is in flight is a failed assertion. */
   ask<Name extends keyof Ops>(op: Name, address: Address, slot: string, request: CommandFor<Ops, Name>['request'], timeoutMicros?: Micros | null): void;
   /** Sends a command without waiting for its answer. */
   tell<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void;
-  /** Cancels what is in flight for that slot, if anything. The answer still comes. */
+  /** Cancels a command in flight for that slot, if any. The answer still comes. */
   cancel(address: Address, slot: string): void;
   /** Whether a command of that slot is in flight. */
   inFlight(address: Address, slot: string): boolean;
@@ -73,7 +73,7 @@ export interface Turn<Ops> {
   log(level: LogLevel, message: string, fields?: LogFields): void;
 }
 
-/** `step` is total: it has an answer for each event in each state. */
+/** `step` is total: it handles each event in each state. */
 export interface Machine<State, Event, Ops> {
   step(state: State, event: Event | Reply<Ops> | Wake, turn: Turn<Ops>): void;
 }

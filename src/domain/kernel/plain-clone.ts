@@ -1,6 +1,6 @@
-// A deep copy of plain data: what a world is forked and a state is kept by. What two places share in the original they share in the
+// A deep copy of plain data, for forking a world and keeping a state. Shared objects in the original are shared in the
 // copy, so that "the same object, hence unchanged" still holds there.
-// Invariant: only data is copied; a function or an object of a class is a failed assertion, since a copy of it would not be its own.
+// Invariant: only data is copied; a function or an object of a class is a failed assertion, since a copy of it would not be independent.
 import { assert } from './assert.js';
 
 export function clonePlain<T>(value: T): T {

@@ -1,5 +1,5 @@
-// Chance as a pure function: draw n of a stream is a hash of (seed, purpose, key, n). Counter-based, so that streams never shift each
-// other and a draw can be repeated from what the flight recorder wrote. Only integer operations: bit-equal on every engine.
+// Randomness as a pure function: draw n of a stream is a hash of (seed, purpose, key, n). Counter-based, so that streams never shift each
+// other and a draw can be repeated from the flight record. Only integer operations: bit-equal on every engine.
 
 /** A 32-bit hash of text, well mixed; the start of a stream. */
 export function streamOf(seed: number, purpose: string, key: string): number {

@@ -1,4 +1,4 @@
-// When each address is to be woken next: at most one time an address, the earliest first, ties in the order they were asked.
+// The next wake-up of each address: at most one time an address, the earliest first, ties in request order.
 // A replaced or withdrawn time stays in the heap until it surfaces or until stale entries outnumber live ones (then the heap is rebuilt),
 // so setting a time costs O(log n) and the heap never holds more than twice the live entries.
 import type { Micros } from '../../ports/micros.js';

@@ -47,7 +47,7 @@ export function newLeaseKeeper(nodeName: string, leaseDurationSeconds: number, u
   return { renewal: newLeaseRenewal(nodeName, leaseDurationSeconds), timeout, paused: null };
 }
 
-/** Begins a cycle, unless one is under way. @param nodeUid null: not known */
+/** Begins a cycle, unless one is in progress. @param nodeUid null: not known */
 export function renewLease(keeper: LeaseKeeper, nodeUid: string | null, turn: Turn<LeaseOperations>): void {
   if (keeper.renewal.state !== 'idle') return;
   keeper.renewal.nodeUid = nodeUid;
@@ -99,7 +99,7 @@ function answerOf({ state }: LeaseRenewal, outcome: Reply<LeaseOperations>['outc
   return { kind: 'lease', lease: object as Lease };
 }
 
-/** @param retryAfter what the server asked for, at least */
+/** @param retryAfter the server's minimum delay */
 function proceed(keeper: LeaseKeeper, { call: next }: LeaseStep, turn: Turn<LeaseOperations>, retryAfter: Micros): void {
   if (next === null) {
     const { leaseDurationSeconds } = keeper.renewal;

@@ -28,7 +28,7 @@ const jitter = 0.04;
 export interface LeaseRenewal {
   readonly nodeName: string;
   readonly leaseDurationSeconds: number;
-  /** Of the Node object as last seen; null: it is asked for where a lease has no owner. */
+  /** Of the Node object as last seen; null: it is read if a lease has no owner. */
   nodeUid: string | null;
   state: 'idle' | 'node-update' | 'update' | 'read' | 'node-create' | 'create';
   /** The lease of the last success; null: the next cycle begins with a read. */
@@ -110,7 +110,7 @@ export function leaseAnswered(renewal: LeaseRenewal, answer: LeaseAnswer, wall: 
       if (renewal.nodeUid !== null) return create(renewal, renewal.nodeUid, wall);
       return called(renewal, 'node-create', { op: 'get-node', after: 0 });
     case 'node-create':
-      // Without the node's uid the lease would outlive the node: not created, until the next cycle.
+      // Without the node's uid the lease would outlive the node: it isn't created until the next cycle.
       return answer.kind === 'node' ? create(renewal, answer.uid, wall) : done(renewal, null);
     case 'create':
       if (answer.kind !== 'lease') return readLater(renewal);
@@ -179,7 +179,7 @@ function owned({ base, nodeName }: Pick<LeaseRenewal, 'base' | 'nodeName'>, uid:
   return { ...lease, metadata: { ...lease.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid }] } };
 }
 
-/** With this node as holder, and its present object, not one of before, as owner. Owners of other kinds stay. */
+/** With this node as holder, and its present object, not an earlier one, as owner. Owners of other kinds stay. */
 function ours(lease: Lease, nodeName: string, nodeUid: string): Lease {
   const owners = lease.metadata.ownerReferences ?? [];
   const ownerReferences = owners.map((owner) => (owner.kind === 'Node' && owner.name === nodeName ? { ...owner, uid: nodeUid } : owner));

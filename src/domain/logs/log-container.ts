@@ -1,5 +1,5 @@
-// Which instance of a container `kubectl logs` means: the one that runs or ran last, or with `previous` the one before it.
-// Messages are the kubelet's, word for word: people and controllers know them.
+// The instance of a container for `kubectl logs`: the running or last one, or with `previous` the one before it.
+// Messages are the kubelet's, word for word: users and controllers know them.
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
 import { goQuote } from '../values/go-text.js';
 

@@ -1,6 +1,6 @@
-// Reading a container's log as the reference does: line by line as the runtime wrote them, so that a part of a long line counts as a line,
-// from where the tail begins, with timestamps, since, byte limit and streams. (The daemon reads whole lines: `values/whole-log-lines`.)
-// Invariant: a machine of plain data. It never writes more bytes than the limit, and what it wrote before a failure stays written.
+// Reads a container's log as the Go kubelet does: line by line as the runtime wrote them, so that a part of a long line counts as a line,
+// from the beginning of the tail, with timestamps, since, byte limit and streams. (The daemon reads whole lines: `values/whole-log-lines`.)
+// Invariant: a machine of plain data. It never writes more bytes than the limit, and output from before a failure stays.
 import { type LogLineParser, logLineParserFor, parseDockerLogLine, unexpectedStream } from '../values/container-log-line.js';
 import { goQuote } from '../values/go-text.js';
 import { isBefore, type LogChunk, type LogReadOptions, type LogTime, logTime, timestampText } from '../values/log-read-options.js';
@@ -37,7 +37,7 @@ export function startLogReading(options: LogReadOptions): LogReading {
   };
 }
 
-/** Whether another line is wanted; asked before each. */
+/** Whether another line is needed; called before each. */
 export function wantsLine(reading: LogReading): boolean {
   return reading.linesLeft === null || reading.linesLeft > 0;
 }

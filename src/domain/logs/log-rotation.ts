@@ -9,7 +9,7 @@ import { formatRfc3339Micros, microsPerSecond } from '../values/time.js';
 
 const compressedSuffix = '.gz';
 const unfinishedSuffix = '.tmp';
-/** The log as it is, and the one that it is about to become. */
+/** The current log, and the rotated one that it is about to become. */
 const filesBesideOldOnes = 2;
 
 export interface LogRotationPolicy {
@@ -23,7 +23,7 @@ export interface LogRotationPolicy {
 }
 
 export interface RotatedFilesPlan {
-  /** Half compressed files, files that are there compressed too, and the oldest beyond what is kept. */
+  /** Partly compressed files, files with a compressed copy, and the oldest beyond the limit. */
   readonly discard: readonly string[];
   /** In order of age. */
   readonly compress: readonly string[];

@@ -20,7 +20,7 @@ export function startLogTailSearch(lines: number, size: number): LogTailStep {
   return nextBlock({ linesLeft: lines, from: size });
 }
 
-/** @param block what was asked for by the step before */
+/** @param block the block that the previous step requested */
 export function searchLogTail(search: LogTailSearch, block: Uint8Array): LogTailStep {
   let { linesLeft } = search;
   for (let at = block.length - 1; at >= 0; at--) {

@@ -30,12 +30,12 @@ export function parseNodeLogQuery(values: (name: string) => readonly string[]): 
   return problems.length > 0 ? { kind: 'refused', status: 406, message: joined(problems) } : { kind: 'query', query };
 }
 
-/** Whether anything but names was asked for; files of services can't answer that. */
+/** Whether it has options besides names; the log files of services don't support any. */
 export function hasLogOptions({ sinceTime, untilTime, tailLines, pattern, boot }: NodeLogQuery): boolean {
   return sinceTime !== null || untilTime !== null || tailLines !== null || pattern !== '' || boot !== null;
 }
 
-/** Of journalctl(1). */
+/** Arguments of journalctl(1). */
 export function journalArguments(query: NodeLogQuery, services: readonly string[]): readonly string[] {
   const { sinceTime, untilTime, tailLines, pattern, boot } = query;
   return [

@@ -62,7 +62,7 @@ function containerRequest(container: Container): MemoryRequest | null {
   return request;
 }
 
-/** Init containers one after the other beside the sidecars before them, against everything that runs together. Kinds that only sidecars ask for don't count. */
+/** Init containers one after the other beside the sidecars before them, against everything that runs together. Kinds that only sidecars request don't count. */
 function podRequest(pod: Pod): MemoryRequest | null {
   const initPeak = new Map<string, number>();
   const sidecars = new Map<string, number>();
@@ -100,19 +100,19 @@ export function memoryPodHints(manager: MemoryManager, pod: Pod): ProviderHints 
   return recorded === undefined ? freshHints(manager, pod, request) : recordedHints(recorded, request);
 }
 
-/** Where nothing fits there is no preference: the pod then fails when it comes to allocating. */
+/** If nothing fits there is no preference: the pod then fails at the allocation. */
 function freshHints(manager: MemoryManager, pod: Pod, request: MemoryRequest): ProviderHints | null {
   const hints = memoryHints(manager.machine, request, reusableOf(manager, pod));
   return hints.length === 0 ? null : new Map([...request.keys()].map((type) => [type, hints]));
 }
 
-/** Where the container already has its memory; null when that isn't what it asks for now. */
+/** Hints for the container's existing memory; null if its request differs. */
 function recordedHints(blocks: readonly MemoryBlock[], request: MemoryRequest): ProviderHints | null {
   if (blocks.length !== request.size || blocks.some(({ type, size }) => request.get(type) !== size)) return null;
   return new Map(blocks.map(({ type, numaAffinity }) => [type, [{ numaNodes: numaAffinity, preferred: true }]]));
 }
 
-/** Gives the container its blocks; what it has already it keeps. */
+/** Allocates the container's blocks; keeps existing ones. */
 export function allocateContainerMemory(manager: MemoryManager, pod: Pod, container: Container, hint: TopologyHint): Allocation {
   if (!isPinned(manager, pod)) return { kind: 'allocated' };
   const podUid = pod.metadata.uid ?? '';
@@ -174,7 +174,7 @@ function reusableOf(manager: MemoryManager, pod: Pod): (nodes: readonly number[]
   return (nodes, type) => bytes?.get(reuseKey(nodes, type)) ?? 0;
 }
 
-/** The largest plain init container's memory is there for later containers, until one that keeps running takes of it. */
+/** The largest plain init container's memory is reusable by later containers, until one that keeps running takes it. */
 function noteReuse(manager: MemoryManager, pod: Pod, container: Container, blocks: readonly MemoryBlock[]): void {
   const podUid = pod.metadata.uid ?? '';
   if (manager.reusable?.podUid !== podUid) manager.reusable = { podUid, bytes: new Map() };

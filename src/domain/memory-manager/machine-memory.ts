@@ -57,7 +57,7 @@ export type ReservedBytes = ReadonlyMap<number, ReadonlyMap<string, number>>;
 
 export type ReservedMemoryResult = { readonly ok: true; readonly reserved: ReservedBytes } | { readonly ok: false; readonly error: string };
 
-/** Checks that what is reserved on the nodes adds up to what is reserved on the whole, kind by kind. */
+/** Checks that the nodes' reservations add up to the total, kind by kind. */
 export function reservedBytes(machine: readonly NumaMemory[], nodeReservation: ReadonlyMap<string, Quantity>, reservations: readonly MemoryReservation[]): ReservedMemoryResult {
   const totals = new Map<string, Quantity>();
   for (const { numaNode, limits } of reservations) {

@@ -5,14 +5,14 @@ export interface PodList {
   readonly kind: 'PodList';
   readonly apiVersion: 'v1';
   readonly metadata: Readonly<Record<string, never>>;
-  /** null, not an empty list, when there is no pod: so the kubelet's JSON has it. */
+  /** null, not an empty list, without pods: as in the kubelet's JSON. */
   readonly items: readonly Pod[] | null;
 }
 
 export interface HealthCheck {
   /** `ping`, `log`, `syncloop`, ... : the last element of its path under /healthz. */
   readonly name: string;
-  /** What is wrong; null when nothing is. */
+  /** The problem; null if healthy. */
   readonly failure: string | null;
 }
 
@@ -23,7 +23,7 @@ export interface AgentQueries {
   pod(namespace: string, name: string): Pod | null;
   /** Whether a container of the pod runs, as far as the agent knows. Decides whether a follower of its log keeps waiting for new lines. */
   isContainerRunning(podUid: string, containerId: string): boolean;
-  /** In the order in which they are shown. */
+  /** In display order. */
   health(): readonly HealthCheck[];
 }
 

@@ -26,7 +26,7 @@ export interface LogFile {
   readonly containerId: string;
 }
 
-/** None of them fails: what goes wrong is `refused`. */
+/** No operation fails: an error is `refused`. */
 export interface NodeContainerOperations {
   readonly logs: Operation<ContainerAddress & { readonly previous: boolean }, Found<LogFile>>;
   readonly exec: Operation<ContainerAddress & StreamWishes & { readonly command: readonly string[] }, Found<StreamingSession>>;

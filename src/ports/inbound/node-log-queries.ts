@@ -12,15 +12,15 @@ export interface NodeLogQuery {
 }
 
 export type NodeLogQueryResult =
-  /** Nothing is asked: the files themselves are. */
+  /** No service or file was named: the files themselves are requested. */
   { readonly kind: 'none' } | { readonly kind: 'refused'; readonly status: 400 | 406; readonly message: string } | { readonly kind: 'query'; readonly query: NodeLogQuery };
 
 export interface NodeLogQueries {
   /** @param values of a parameter of the request, in order */
   parse(values: (name: string) => readonly string[]): NodeLogQueryResult;
-  /** Whether anything but names was asked for; files of services can't answer that. */
+  /** Whether it has options besides names; the log files of services don't support any. */
   hasOptions(query: NodeLogQuery): boolean;
-  /** Of journalctl(1), one word each. */
+  /** Arguments of journalctl(1), one word each. */
   journalArguments(query: NodeLogQuery, services: readonly string[]): readonly string[];
   /** The files that may hold a service's log, below the directory of logs, the likeliest first. */
   serviceFiles(service: string): readonly string[];

@@ -18,12 +18,12 @@ export interface HeldResources {
 export interface PodHoldings {
   readonly name: string;
   readonly namespace: string;
-  /** Sidecars, then containers; init containers that end are left out. */
+  /** Sidecars, then containers; without init containers that end. */
   readonly containers: readonly HeldResources[];
 }
 
 export interface PodResourceQueries {
-  /** Of pods that are not over. */
+  /** Of pods that have not ended. */
   list(): readonly PodHoldings[];
   /** null if the pod is unknown or finished. */
   get(namespace: string, name: string): PodHoldings | null;

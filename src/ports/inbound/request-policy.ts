@@ -22,7 +22,7 @@ export type AccessStep =
 export type PatternMatch = { readonly kind: 'matched'; readonly pattern: string } | { readonly kind: 'redirect'; readonly location: string } | { readonly kind: 'notFound' };
 
 export interface RequestPolicy {
-  /** Who serves a request. @param path percent-encoded, without query @param query without `?`; kept by redirects */
+  /** The pattern that serves a request. @param path percent-encoded, without query @param query without `?`; kept by redirects */
   match(method: string, path: string, query: string): PatternMatch;
   /** The checks for a request, in order; the first that is allowed lets it through. @param path decoded, but not cleaned, without query */
   checks(method: string, path: string): readonly AccessAttributes[];

@@ -1,4 +1,4 @@
-// Any Kubernetes object, and the collections it lives in. Objects are what they are on the wire, with null for absent: what isn't known here is kept.
+// Any Kubernetes object, and its collections. Objects have their wire form, with null for absent; unknown fields are kept.
 import type { ObjectMeta } from './object-meta.js';
 
 export interface ApiObject {
@@ -15,7 +15,7 @@ export interface UnusableObject {
   readonly name: string | null;
   readonly uid: string | null;
   readonly resourceVersion: string | null;
-  /** Names the field, what was expected and what was found; never the field's content. */
+  /** Names the field, the expectation and the actual type; never the field's content. */
   readonly problem: string;
 }
 

@@ -10,8 +10,8 @@ export interface CgroupValues {
   /** -1 lifts the limit. */
   readonly memoryBytes: bigint | null;
   readonly pidsLimit: number | null;
-  /** Page size to limit, both in bytes; sizes that aren't named are left as they are. */
+  /** Page size to limit, both in bytes; unnamed sizes stay unchanged. */
   readonly hugePageLimits: ReadonlyMap<bigint, bigint>;
-  /** cgroup v2 files to write as they are. */
+  /** cgroup v2 files, written unchanged. */
   readonly unified: Readonly<Record<string, string>>;
 }

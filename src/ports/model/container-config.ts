@@ -64,7 +64,7 @@ export interface ContainerConfig {
   readonly stdin?: boolean;
   readonly stdinOnce?: boolean;
   readonly tty?: boolean;
-  /** As the API names it: `SIGTERM`, `SIGRTMIN+1`; absent: the image's, or the runtime's own. */
+  /** In the API's spelling: `SIGTERM`, `SIGRTMIN+1`; absent: the image's, or the runtime's own. */
   readonly stopSignal?: string;
   readonly linux?: { readonly resources?: LinuxContainerResources; readonly securityContext?: LinuxContainerSecurityContext };
 }

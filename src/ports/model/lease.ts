@@ -1,4 +1,4 @@
-// coordination.k8s.io/v1 Lease: what a node renews to say that it is alive.
+// coordination.k8s.io/v1 Lease: renewed by a node to show that it is alive.
 import type { ObjectMeta, Timestamp } from './object-meta.js';
 
 export interface LeaseSpec {

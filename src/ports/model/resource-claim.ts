@@ -12,9 +12,9 @@ export interface DeviceAllocationResult {
 
 export interface ResourceClaim extends ApiObject {
   readonly status?: {
-    /** Absent: nothing is given to it yet. */
+    /** Absent: not allocated yet. */
     readonly allocation?: { readonly devices?: { readonly results?: readonly DeviceAllocationResult[] } };
-    /** Who may use it. */
+    /** The pods that may use it. */
     readonly reservedFor?: readonly { readonly apiGroup?: string; readonly resource: string; readonly name: string; readonly uid: string }[];
   };
 }

@@ -22,7 +22,7 @@ export interface ListedContainer {
   readonly createdAt: Instant;
 }
 
-/** A pod as the runtime knows it. A container whose sandbox is gone still makes its pod listed. */
+/** A pod in the runtime. A container without its sandbox still lists its pod. */
 export interface ListedPod {
   readonly uid: string;
   readonly name: string;
@@ -34,7 +34,7 @@ export interface ListedPod {
 }
 
 export interface RuntimeListing {
-  /** Taken before the runtime was asked, so that it is never newer than what the listing says. */
+  /** Taken before the request, so that it is never newer than the listing. */
   readonly observedAt: Micros;
   /** Ordered by uid. */
   readonly pods: readonly ListedPod[];

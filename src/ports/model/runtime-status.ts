@@ -18,12 +18,12 @@ export interface SandboxStatus {
   readonly networkMode: NetworkMode;
   /** Whether the runtime sent a network object at all; a ready sandbox without one is taken as connected. */
   readonly hasNetwork: boolean;
-  /** The primary address in that object; `''` when the object has none, null when there is no object. */
+  /** The primary address in that object; `''` if it has none, null without such an object. */
   readonly ip: string | null;
   readonly createdAt: Instant;
 }
 
-/** What the runtime says a container was given; null where it reports nothing. */
+/** A container's resources as the runtime reports them; null if not reported. */
 export interface RuntimeContainerResources {
   readonly cpuRequest: Quantity | null;
   readonly cpuLimit: Quantity | null;
@@ -58,7 +58,7 @@ export interface RuntimeContainerStatus {
   readonly restartCount: number;
   /** The hash annotation's text: lower-case hex without padding, `''` when missing. */
   readonly hash: string;
-  /** The image as the container was asked for. */
+  /** The image reference in the container's configuration. */
   readonly image: string;
   /** The runtime's reference of the image that runs, usually a digest. */
   readonly imageRef: string;
@@ -72,7 +72,7 @@ export interface RuntimeContainerStatus {
   readonly preStop?: AnnotatedPreStop;
 }
 
-/** A container's preStop hook as its annotations keep it, for when the pod's own object is gone. JSON, unchecked; `''` when missing. */
+/** A container's preStop hook from its annotations, for pods whose object is gone. JSON, unchecked; `''` if missing. */
 export interface AnnotatedPreStop {
   readonly handler: string;
   /** The container's ports, which a handler may name. */
@@ -87,6 +87,6 @@ export interface PodRuntimeStatus {
   readonly ips: readonly string[];
   readonly sandboxes: readonly SandboxStatus[];
   readonly containers: readonly RuntimeContainerStatus[];
-  /** When the runtime was asked: taken before the lists, so that it is never newer than what they say. */
+  /** The time of the request: taken before the lists, so that it is never newer than they are. */
   readonly observedAt: Micros;
 }

@@ -1,5 +1,5 @@
-// The kubelet's stats summary (stats.k8s.io/v1alpha1), as `/stats/summary` answers it. A part that was not measured is absent.
-// Eviction reads the same summary that people see.
+// The kubelet's stats summary (stats.k8s.io/v1alpha1), as in `/stats/summary`. A part without a measurement is absent.
+// Eviction uses the same summary.
 import type { Timestamp } from './object-meta.js';
 
 export interface PsiData {

@@ -17,10 +17,10 @@ export type ApiClient = 'main' | 'heartbeat' | 'events';
 
 export interface ApiList {
   readonly items: readonly ApiObject[];
-  /** Objects that are there and can't be used. */
+  /** Existing but unusable objects. */
   readonly unusable: readonly UnusableObject[];
   readonly resourceVersion: string;
-  /** Where the next page begins; null: this was the last. */
+  /** The beginning of the next page; null: this was the last. */
   readonly continueToken: string | null;
 }
 
@@ -42,14 +42,14 @@ export interface ApiReaderOperations {
   readonly get: Operation<ApiName & { readonly client: ApiClient; readonly resourceVersion: string | null }, ApiObject>;
   /**
    * Answers when the watch has ended, by the server, by a broken connection (both as success: a watch is expected to end) or by cancellation.
-   * What it sees arrives before that as `ApiWatchEvents`, in order, bookmarks included. Errors: what the server refused the watch with, also
-   * after it began (an ERROR event); out-of-range when the version is too old.
+   * Its events arrive before that as `ApiWatchEvents`, in order, bookmarks included. Errors: the server's refusal, also
+   * after the watch began (an ERROR event); out-of-range when the version is too old.
    */
   readonly watch: Operation<ApiWatchRequest, null>;
 }
 
 export interface ApiWriterOperations {
-  /** `name` is used with a subresource (`token`, `eviction`, `binding`) only. Answers with what was stored. */
+  /** `name` is used with a subresource (`token`, `eviction`, `binding`) only. Returns the stored object. */
   readonly create: Operation<
     Omit<ApiName, 'name'> & { readonly client: ApiClient; readonly name: string | null; readonly subresource: string | null; readonly object: ApiObject },
     ApiObject
@@ -68,7 +68,7 @@ export type ApiWatchEvent =
   /** Nothing happened up to this version. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 
-/** What a watch saw, as an event of the agent; several at once where they came at once. */
+/** Events of a watch, as an event of the agent; one batch for those that arrived together. */
 export interface ApiWatchEvents {
   readonly type: 'api-watch';
   readonly watch: string;

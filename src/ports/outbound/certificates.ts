@@ -13,7 +13,7 @@ export interface CertificateTemplate {
   readonly ipAddresses: readonly string[];
 }
 
-/** What a certificate says. */
+/** The fields of a certificate. */
 export interface CertificateFacts extends CertificateTemplate {
   readonly notBefore: Instant;
   readonly notAfter: Instant;
@@ -39,7 +39,7 @@ export interface CertificateOperations {
     { readonly purpose: CertificatePurpose; readonly template: CertificateTemplate; readonly usages: readonly string[]; readonly keepsKey: boolean },
     CertificateRequest
   >;
-  /** Why a request that is there already isn't that of `request`; null: it is. */
+  /** Why an existing request doesn't match `request`; null: it does. */
   readonly compare: Operation<{ readonly request: string; readonly csr: string; readonly certificate: string | null }, { readonly problem: string | null }>;
   /**
    * Makes this certificate (PEM, with what comes after the leaf) and its key the pair in use, whole or not at all.

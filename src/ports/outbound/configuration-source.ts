@@ -1,5 +1,5 @@
-// Where the configuration comes from: the file named by --config and the drop-in directory, read and parsed but not interpreted.
-// Used once, before the agent and its loop exist, so the operations are synchronous; the daemon has nothing else to do until they answer.
+// The sources of the configuration: the file named by --config and the drop-in directory, read and parsed but not interpreted.
+// Used once, before the agent and its loop exist, so the operations are synchronous; the daemon has no other work until they answer.
 
 /** A parsed document: plain data. Integers beyond 2^53 are bigint. */
 export type ParsedValue = null | boolean | number | bigint | string | readonly ParsedValue[] | { readonly [key: string]: ParsedValue };

@@ -12,10 +12,10 @@ export interface ContainerLogOperations {
   readonly listRotated: Operation<{ readonly path: string }, { readonly names: readonly string[]; readonly utcOffsetSeconds: number }>;
   /** Removes rotated files. All are tried; absent is removed. */
   readonly discard: Operation<{ readonly path: string; readonly names: readonly string[] }, null>;
-  /** `name` becomes `name.gz`, by way of `name.tmp`; `not-found` when there is no such file. A failure or a cancellation leaves the file as it was. */
+  /** Compresses `name` to `name.gz`, through `name.tmp`; `not-found` if the file is absent. A failure or a cancellation leaves the file unchanged. */
   readonly compress: Operation<{ readonly path: string; readonly name: string }, null>;
   /** Moves the log aside to a rotated name, or back. Replaces nothing: `already-exists`; nothing to move: `not-found`. */
   readonly rename: Operation<{ readonly path: string; readonly name: string; readonly direction: 'aside' | 'back' }, null>;
-  /** Removes what a killed agent left half compressed, of all logs. Only while nothing is being compressed. Answers with how many files. */
+  /** Removes partly compressed files of a killed agent, of all logs. Only while no compression runs. Returns their number. */
   readonly removeUnfinished: Operation<null, number>;
 }

@@ -31,7 +31,7 @@ export interface RuntimeHealth {
   readonly runtimeReady: RuntimeCondition | null;
   readonly networkReady: RuntimeCondition | null;
   readonly handlers: readonly RuntimeHandler[];
-  /** Whether it keeps groups of the image away from a process that must not have them; null: it did not say. */
+  /** Whether it supports the Strict policy, which excludes groups of the image; null: not reported. */
   readonly supplementalGroupsPolicy: boolean | null;
 }
 
@@ -43,7 +43,7 @@ export interface RuntimeStateOperations {
   readonly updateConfig: Operation<{ readonly podCidr: string }, null>;
   /** Every pod of the runtime, or only that of one uid, by ids and states. */
   readonly listPods: Operation<{ readonly uid: string | null }, RuntimeListing>;
-  /** Everything about one pod; null when the runtime has nothing of it. What vanishes between the list and the look is left out. */
+  /** Everything about one pod; null if the runtime doesn't have it. Omits objects that vanish between the list and the inspection. */
   readonly inspectPod: Operation<{ readonly uid: string }, PodRuntimeStatus | null>;
 }
 
@@ -61,7 +61,7 @@ export interface SandboxOperations {
 export interface ContainerOperations {
   readonly create: Operation<{ readonly sandboxId: string; readonly config: ContainerConfig; readonly sandboxConfig: SandboxConfig }, { readonly containerId: string }>;
   readonly start: Operation<{ readonly containerId: string }, null>;
-  /** Asks with the stop signal, and after `gracePeriodSeconds` kills. Answers when the container is down. */
+  /** Sends the stop signal, and kills after `gracePeriodSeconds`. Answers when the container is down. */
   readonly stop: Operation<{ readonly containerId: string; readonly gracePeriodSeconds: number }, null>;
   readonly remove: Operation<{ readonly containerId: string }, null>;
   /** Updates the named resources of a created or running container; others stay unchanged. Idempotent; an absent container is `not-found`. */
@@ -89,7 +89,7 @@ export interface RuntimeImage {
   readonly repoTags: readonly string[];
   readonly repoDigests: readonly string[];
   readonly sizeBytes: number;
-  /** The user the image asks for; null when it names none. */
+  /** The image's default user; null if it names none. */
   readonly uid: number | null;
   readonly username: string;
   readonly pinned: boolean;
@@ -107,13 +107,13 @@ export interface PullCredentials {
 export interface ImageOperations {
   /** The image as the runtime has it, or null. */
   readonly status: Operation<{ readonly image: ImageSpec }, RuntimeImage | null>;
-  /** Answers with the reference of what was pulled, usually a digest. */
+  /** Returns the reference of the pulled image, usually a digest. */
   readonly pull: Operation<
     { readonly image: ImageSpec; readonly credentials: PullCredentials | null; readonly sandboxConfig: SandboxConfig | null },
     { readonly imageRef: string }
   >;
   readonly list: Operation<null, readonly RuntimeImage[]>;
-  /** Of an absent image: succeeds. */
+  /** Succeeds for an absent image. */
   readonly remove: Operation<{ readonly image: ImageSpec }, null>;
   readonly fsInfo: Operation<null, readonly { readonly mountpoint: string; readonly usedBytes: number; readonly inodesUsed: number }[]>;
 }

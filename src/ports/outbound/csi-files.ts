@@ -14,9 +14,9 @@ export interface StagedCsiVolume {
 export interface CsiFileOperations {
   /** The directory above the place (0750) and the file in it, replaced as a whole and on disk when this answers. `makesPlace`: the place too. Idempotent. */
   readonly prepare: Operation<{ readonly place: VolumePlace; readonly makesPlace: boolean; readonly data: string | null }, null>;
-  /** null: there is no file; 64 KiB at most. */
+  /** null if the file is absent; 64 KiB at most. */
   readonly read: Operation<{ readonly place: VolumePlace }, string | null>;
-  /** Data files of staged volumes (`plugins/kubernetes.io/csi/<driver>/<hash>`) and of block volumes, in no order; a file that can't be read is left out. */
+  /** Data files of staged volumes (`plugins/kubernetes.io/csi/<driver>/<hash>`) and of block volumes, unordered; omits unreadable files. */
   readonly staged: Operation<null, readonly StagedCsiVolume[]>;
   /**
    * The place, the file, and the directory above. `mounted`: nothing was done, since something is mounted there. Absent: succeeds.

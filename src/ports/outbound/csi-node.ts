@@ -39,7 +39,7 @@ export interface CsiNodeInfo {
 export interface CsiVolumeStats {
   /** `BYTES` and `INODES`, as far as the driver reports them. */
   readonly usage: readonly { readonly unit: string; readonly available: bigint; readonly total: bigint; readonly used: bigint }[];
-  /** Whether the volume is well; null: the driver doesn't say. */
+  /** Whether the volume is healthy; null: not reported. */
   readonly condition: { readonly abnormal: boolean; readonly message: string } | null;
 }
 
@@ -48,7 +48,7 @@ export type AtEndpoint<Request> = Request & { readonly endpoint: string };
 
 export interface CsiNodeOperations {
   readonly info: Operation<AtEndpoint<object>, CsiNodeInfo>;
-  /** Of the node service, as CSI spells them; those that aren't known here are left out. */
+  /** Of the node service, in CSI's spelling; omits unknown ones. */
   readonly capabilities: Operation<AtEndpoint<object>, readonly string[]>;
   readonly stage: Operation<AtEndpoint<CsiStaging>, null>;
   readonly publish: Operation<AtEndpoint<CsiStaging & { readonly targetPath: string; readonly readonly: boolean }>, null>;

@@ -30,8 +30,8 @@ export interface DraCall {
 }
 
 export interface DraPluginOperations {
-  /** By the claim's uid. `error` '': its devices are ready; a claim that is missing was left out by the driver. */
+  /** By the claim's uid. `error` '': its devices are ready; a missing claim was omitted by the driver. */
   readonly prepare: Operation<DraCall, { readonly claims: ReadonlyMap<string, { readonly devices: readonly DraDevice[]; readonly error: string }> }>;
-  /** By the claim's uid: '', or why it is not taken down. A claim that the driver doesn't know is taken down. */
+  /** By the claim's uid: '', or why it is not unprepared. A claim that the driver doesn't know is unprepared. */
   readonly unprepare: Operation<DraCall, { readonly claims: ReadonlyMap<string, string> }>;
 }

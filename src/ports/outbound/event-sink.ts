@@ -7,7 +7,7 @@ export interface EventRecord {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
-  /** Of the event itself. */
+  /** Annotations of the event itself. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 

@@ -6,7 +6,7 @@ export interface FilesystemUsage {
   readonly type: bigint;
   readonly capacityBytes: bigint;
   readonly freeBytes: bigint;
-  /** What an unprivileged process may still use. */
+  /** The space available to an unprivileged process. */
   readonly availableBytes: bigint;
   /** 0 where the file system has no fixed number of them. */
   readonly inodes: bigint;

@@ -1,5 +1,5 @@
-// The kernel's log, record by record, from the oldest one it still has.
-// Invariant: records come in order of `sequence`; where some were overwritten before they were read, the batch says `lost`.
+// The kernel's log, record by record, from the oldest one available.
+// Invariant: records come in order of `sequence`; the batch has `lost` if some were overwritten before they were read.
 import type { Micros } from '../micros.js';
 
 export interface KernelLogRecord {

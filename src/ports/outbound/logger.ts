@@ -1,10 +1,10 @@
-// Where the agent's own words go. What a line looks like and which are shown is the adapter's matter.
-// Invariant: a logger never throws and never makes its caller wait.
+// The output of the agent's log. The adapter formats and filters lines.
+// Invariant: a logger never throws and never blocks its caller.
 
-/** `debug` is for those who look for a mistake; all others are always shown. */
+/** `debug` is for troubleshooting; all others are always shown. */
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
-/** Kubernetes' own keys: `pod`, `podUID`, `containerName`, `err`. Values may be any plain data; what looks like a secret is left out. */
+/** Kubernetes' own keys: `pod`, `podUID`, `containerName`, `err`. Values may be any plain data; likely secrets are omitted. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Logger {

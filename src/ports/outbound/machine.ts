@@ -1,7 +1,7 @@
 // Facts about the machine for the Node object. Reads change nothing; every operation may be requested at any time.
 import type { Operation } from '../operation.js';
 
-/** What stays as it is for as long as the agent runs: neither CPUs nor memory are plugged in later. */
+/** Facts that stay unchanged while the agent runs: neither CPUs nor memory are plugged in later. */
 export interface MachineReading {
   /** Logical CPUs online. */
   readonly cpus: number;
@@ -9,7 +9,7 @@ export interface MachineReading {
   /** 0: none. */
   readonly swapBytes: number;
   readonly hugePages: readonly { readonly pageSizeKiB: number; readonly count: number }[];
-  /** Of the file system below the kubelet's root directory; null: it could not be measured. */
+  /** The file system below the kubelet's root directory; null: not measured. */
   readonly rootFilesystemBytes: number | null;
   /** The smaller of the kernel's limits on process ids and threads. */
   readonly maxPids: number;
@@ -29,7 +29,7 @@ export interface MachineReading {
 export interface CoreReading {
   readonly numaNode: number;
   readonly socket: number;
-  /** Of the last-level cache; null: the machine doesn't say. */
+  /** The last-level cache; null: unknown. */
   readonly uncoreCache: number | null;
   /** CPUs online, ascending; never empty. */
   readonly threads: readonly number[];
@@ -41,7 +41,7 @@ export interface NumaNodeReading {
   readonly memoryBytes: number;
   /** One for each size that the machine has. */
   readonly hugePages: readonly { readonly pageSizeKiB: number; readonly numPages: number }[];
-  /** To the i-th node of the list; null where the machine doesn't say. */
+  /** The distance to the i-th node of the list; null if unknown. */
   readonly distances: readonly number[] | null;
 }
 
@@ -49,14 +49,14 @@ export interface NumaNodeReading {
 export interface MachineTopology {
   /** By their lowest CPU, ascending. */
   readonly cores: readonly CoreReading[];
-  /** By id, ascending; one node with everything where the machine knows of none. */
+  /** By id, ascending; one node with everything if the machine has none. */
   readonly numaNodes: readonly NumaNodeReading[];
 }
 
 export interface AddressReading {
   /** Of all interfaces that are up, loopback included. */
   readonly interfaceIps: readonly string[];
-  /** What the name resolves to; empty where that was not asked for, or failed. */
+  /** The addresses that the name resolves to; empty without a name, or after a failure. */
   readonly dnsAddresses: readonly string[];
   /** Addresses of the interfaces behind the default routes; null if no such route exists. */
   readonly defaultRoute: { readonly ipv4: string | null; readonly ipv6: string | null };
@@ -67,6 +67,6 @@ export interface MachineOperations {
   readonly read: Operation<null, MachineReading>;
   /** Errors: internal (the host doesn't report its memory). */
   readonly topology: Operation<null, MachineTopology>;
-  /** @property resolve a name to look up; null: none. A look-up that fails gives no addresses, never an error. */
+  /** @property resolve a name to look up; null: none. A failed look-up gives no addresses, never an error. */
   readonly addresses: Operation<{ readonly resolve: string | null }, AddressReading>;
 }

@@ -1,12 +1,12 @@
-// Where static pods come from: a directory (or one file) of manifests, and a URL. Texts are parsed on the way in, policy is the domain's.
+// The sources of static pods: a directory (or one file) of manifests, and a URL. The adapter parses texts, the domain decides.
 import type { Flattened, Operation } from '../operation.js';
 import type { FileWatchEvent } from './file-watch.js';
 
-/** What was found in one file or body. */
+/** The content of one file or body. */
 export type ManifestContent =
-  /** Plain values as written (YAML 1.1 or JSON); 64-bit integers that a double can't hold are bigints. `notes` say what was odd about the text. */
+  /** Plain values as written (YAML 1.1 or JSON); 64-bit integers that a double can't hold are bigints. `notes` describe oddities of the text. */
   | { readonly kind: 'document'; readonly value: unknown; readonly notes: readonly string[] }
-  /** No text that can be parsed: the message says what and where. */
+  /** Not parseable: the message has the error and its place. */
   | { readonly kind: 'unreadable'; readonly message: string }
   /** Nothing to read by its nature: a directory, a socket, a device. */
   | { readonly kind: 'skipped'; readonly message: string }
@@ -29,12 +29,12 @@ export type ManifestListing =
   | { readonly kind: 'other' };
 
 export interface ManifestDirectoryOperations {
-  /** Everything at the path. What is wrong with one file is said in its place. Absent is a value; `permission-denied` and the like are for the path itself. */
+  /** Everything at the path. An error of one file is in its entry. An absent path is a value; `permission-denied` and similar errors are for the path itself. */
   readonly list: Operation<{ readonly path: string }, ManifestListing>;
-  /** One file. Never fails for what is wrong with the file. */
+  /** One file. Errors of the file are values. */
   readonly readFile: Operation<{ readonly path: string }, ManifestFile>;
   /**
-   * Watches the path from now on; what happens arrives as `ManifestsChanged` events. Idempotent; needed again after `gone` and `failed`.
+   * Watches the path from now on; changes arrive as `ManifestsChanged` events. Idempotent; needed again after `gone` and `failed`.
    * Errors: not-found, permission-denied, resource-exhausted (the system has no watch left).
    */
   readonly watch: Operation<{ readonly path: string }, null>;

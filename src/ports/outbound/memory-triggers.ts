@@ -11,7 +11,7 @@ export interface PressureTrigger {
   readonly windowMicros: number;
 }
 
-/** `ended`: the cgroup is gone, there will be no further event. */
+/** `ended`: the cgroup is gone, no further event follows. */
 export type TriggerEvent = 'fired' | 'ended';
 
 export interface TriggerSubscription {

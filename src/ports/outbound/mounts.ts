@@ -1,8 +1,8 @@
-// Mounting kernel file systems and binding directories. File systems with a daemon or a helper (nfs, fuse) are another port's.
-// Invariant: a bind never ends up less restricted than its source and what was asked for; a half-made bind is taken down again.
+// Mounts of kernel file systems and bind mounts. Another port mounts file systems with a daemon or a helper (nfs, fuse).
+// Invariant: a bind mount is never less restricted than its source and the request; a half-made one is unmounted again.
 import type { Operation } from '../operation.js';
 
-/** mount(8)'s words: `ro`, `rw`, `nosuid`, `nodev`, `noexec`, `noatime`, `nodiratime`, `relatime`, `strictatime`, `sync`, `dirsync`; anything else goes to the file system. */
+/** mount(8)'s words: `ro`, `rw`, `nosuid`, `nodev`, `noexec`, `noatime`, `nodiratime`, `relatime`, `strictatime`, `sync`, `dirsync`; others are passed to the file system. */
 export type MountOptions = readonly string[];
 
 export type MountPropagation = 'private' | 'rprivate' | 'slave' | 'rslave' | 'shared' | 'rshared' | 'unbindable' | 'runbindable';
@@ -28,7 +28,7 @@ export interface BindRequest {
 
 export interface RemountRequest {
   readonly target: string;
-  /** In place of those it has. */
+  /** Replaces the existing options. */
   readonly options: MountOptions;
   /** Options of this mount alone; otherwise of the file system, at all its mounts. */
   readonly bindOnly: boolean;

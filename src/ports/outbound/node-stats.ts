@@ -3,13 +3,13 @@ import type { StatsSummary } from '../model/stats-summary.js';
 import type { Operation } from '../operation.js';
 
 export interface NodeStatsReading {
-  /** Of what can't be measured it has nothing. */
+  /** Omits unmeasured parts. */
   readonly summary: StatsSummary;
   /** Images are on another file system than the kubelet's root directory; null if unknown at the moment. */
   readonly dedicatedImageFs: boolean | null;
 }
 
 export interface NodeStatsOperations {
-  /** Measured after it was asked for. Errors: unavailable (the runtime or the root cgroup can't be read). */
+  /** Measured after the request. Errors: unavailable (the runtime or the root cgroup can't be read). */
   readonly summary: Operation<null, NodeStatsReading>;
 }

@@ -1,5 +1,5 @@
-// Keys of the certificates that pods are given in projected volumes: made for one request each, and shown to the pod alone.
-// Invariant: a key is in no log, error or metric; it crosses this port since the volume's files are made of it, as those of a secret are.
+// Keys of the certificates in pods' projected volumes: made for one request each, and visible to the pod only.
+// Invariant: a key is in no log, error or metric; it crosses this port since the volume's files contain it, like those of a secret.
 import type { Operation } from '../operation.js';
 
 export type PodCertificateKeyType = 'RSA3072' | 'RSA4096' | 'ECDSAP256' | 'ECDSAP384' | 'ECDSAP521' | 'ED25519';

@@ -6,7 +6,7 @@ import type { Operation } from '../operation.js';
 export interface PodDirectoryOperations {
   /** Makes the pod's directory with its `volumes` and `plugins`. Idempotent. */
   readonly prepare: Operation<{ readonly uid: string }, null>;
-  /** Makes what one container needs before it is created: its log directory, and its termination file. Answers with the file's path, '' for none. */
+  /** Prepares one container's creation: makes its log directory and its termination file. Returns the file's path, '' for none. */
   readonly prepareContainer: Operation<ContainerFiles, { readonly terminationFile: string }>;
   /** UIDs that have a directory. */
   readonly list: Operation<null, readonly string[]>;
@@ -14,13 +14,13 @@ export interface PodDirectoryOperations {
   readonly remove: Operation<{ readonly uid: string }, null>;
   /** Writes the pod's hosts file whole. */
   readonly writeHosts: Operation<{ readonly uid: string; readonly text: string }, null>;
-  /** Writes the file that says which ids the pod's user namespace has, whole; on the disk when it answers. Makes the pod's directory where it is absent. */
+  /** Writes the file with the ids of the pod's user namespace atomically; on the disk when it answers. Makes the pod's directory if absent. */
   readonly writeUserNamespace: Operation<{ readonly uid: string; readonly text: string }, null>;
   /** Those files of all pods that have one, sorted by uid. A file that can't be read is no failure: it is named with why. */
   readonly readUserNamespaces: Operation<null, readonly UserNamespaceFile[]>;
 }
 
-/** A pod's file as it was found: its text, or why it can't be read. */
+/** A pod's file: its text, or why it can't be read. */
 export interface UserNamespaceFile {
   readonly uid: string;
   readonly text: string | null;
@@ -48,7 +48,7 @@ export interface PodLogOperations {
   /** Names of the pod log directories. */
   readonly listDirectories: Operation<null, readonly string[]>;
   readonly removeDirectory: Operation<{ readonly name: string }, null>;
-  /** Removes symlinks whose target is gone, but not while it is only being rotated; answers with how many. */
+  /** Removes symlinks whose target is gone, except during its rotation; returns their number. */
   readonly removeDeadLinks: Operation<null, number>;
 }
 
@@ -58,8 +58,8 @@ export interface PodLogOperations {
  */
 export interface PodCgroupOperations {
   /**
-   * Makes the cgroup (and its parents) in every controller in use. Idempotent. Also the cgroup of all pods itself. Answers with whether it was made now,
-   * and with what kept values from being written: the cgroup is there all the same, as with the Go kubelet. '': nothing did.
+   * Makes the cgroup (and its parents) in every controller in use, including the cgroup of all pods itself. Idempotent. Returns whether it was made now,
+   * and the error of writing its values: the cgroup exists anyway, as with the Go kubelet. '': no error.
    */
   readonly ensure: Operation<EnsuredCgroup, { readonly created: boolean; readonly problem: string }>;
   /**
@@ -67,10 +67,10 @@ export interface PodCgroupOperations {
    * missing or incomplete; otherwise the failure of the first value that couldn't be written.
    */
   readonly set: Operation<{ readonly name: readonly string[]; readonly values: CgroupValues }, null>;
-  /** Kills what is left inside and removes the cgroup with its children. Absent: succeeds. */
+  /** Kills remaining processes and removes the cgroup with its children. Succeeds if absent. */
   readonly destroy: Operation<{ readonly name: readonly string[] }, null>;
   readonly exists: Operation<{ readonly name: readonly string[] }, boolean>;
-  /** Processes in the cgroup and below it. Absent: 0. Asked before the start alone. */
+  /** Processes in the cgroup and below it; 0 if absent. Used before the start only. */
   readonly countProcesses: Operation<{ readonly name: readonly string[] }, number>;
   /** Pods that own a cgroup: uid and name. */
   readonly list: Operation<null, readonly { readonly uid: string; readonly name: readonly string[] }[]>;
@@ -80,6 +80,6 @@ export interface EnsuredCgroup {
   readonly name: readonly string[];
   /** null: it is not set to anything. */
   readonly values: CgroupValues | null;
-  /** The values are written though the cgroup was there: an agent that was killed may not have come to it. */
+  /** Writes the values even if the cgroup exists: a killed agent may not have written them. */
   readonly rewrite: boolean;
 }

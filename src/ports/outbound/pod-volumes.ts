@@ -5,17 +5,17 @@ import type { Operation } from '../operation.js';
 /** `pods/<uid>/volumes/<plugin>/<volume>` below the kubelet's root. Each is one file name. */
 export interface VolumeAddress {
   readonly uid: string;
-  /** With `~` for `/`. */
+  /** With `/` replaced by `~`. */
   readonly plugin: string;
   readonly volume: string;
-  /** Name of the directory that says that the volume was set up: `plugins/kubernetes.io~empty-dir/<marker>` of the pod. */
+  /** Name of the marker directory of a volume that is set up: `plugins/kubernetes.io~empty-dir/<marker>` of the pod. */
   readonly marker: string;
 }
 
 export interface VolumeSetUp extends VolumeAddress {
   /** Exactly this mode, independent of the process's umask. */
   readonly mode: number;
-  /** The directory's group; null: as it is made. */
+  /** The directory's group; null: unchanged. */
   readonly gid: number | null;
   /** Kept in memory, with at most this many bytes (0: as the kernel limits it); null: on the root's file system. */
   readonly tmpfs: { readonly sizeBytes: number } | null;
@@ -30,11 +30,11 @@ export type VolumeEntry = { readonly kind: 'file' | 'directory' | 'other' } | { 
 export type PayloadReading = { readonly kind: 'file'; readonly bytes: Uint8Array } | { readonly kind: 'absent' } | { readonly kind: 'failed'; readonly message: string };
 
 export interface VolumeContent {
-  /** By name, in no order. */
+  /** By name, unordered. */
   readonly entries: readonly (readonly [name: string, entry: VolumeEntry])[];
   /** Every path below the directory that `..data` names; null without such a directory. */
   readonly generationPaths: readonly string[] | null;
-  /** Of the paths asked for, in their order. */
+  /** Of the requested paths, in their order. */
   readonly readings: readonly (readonly [path: string, reading: PayloadReading])[];
 }
 
@@ -43,7 +43,7 @@ export type PayloadStep =
   | { readonly operation: 'make-directory'; readonly path: string; readonly mode: number }
   /** A new file, never through a link. */
   | { readonly operation: 'write-file'; readonly path: string; readonly bytes: Uint8Array; readonly mode: number }
-  /** Of a link itself. */
+  /** Of a link itself, not its target. */
   | { readonly operation: 'change-owner'; readonly path: string; readonly uid: number }
   /** Everything below the volume directory and then itself: the group, and these bits added to the modes. Links get the group alone. */
   | { readonly operation: 'apply-fs-group'; readonly gid: number; readonly fileBits: number; readonly directoryBits: number }
@@ -73,7 +73,7 @@ export interface LeftVolume {
 export interface VolumeLeftovers {
   /** Directories `volumes/<plugin>/<volume>` and links `volumeDevices/<plugin>/<volume>`, each sorted. */
   readonly volumes: readonly LeftVolume[];
-  /** What is below `volume-subpaths`, by volume, sorted. */
+  /** The content of `volume-subpaths`, by volume, sorted. */
   readonly subPaths: readonly ({ readonly volume: string } & SubPathsOfVolume)[];
 }
 
@@ -82,7 +82,7 @@ export interface SubPathsOfVolume {
   readonly containers: readonly { readonly name: string; readonly isDirectory: boolean; readonly entries: readonly { readonly name: string; readonly isMounted: boolean }[] }[];
 }
 
-/** What is at a path, links not followed. `other`: a pipe, socket or device. */
+/** The entry at a path, without following links. `other`: a pipe, socket or device. */
 export type PathEntry = { readonly kind: 'directory' | 'file' | 'other' | 'absent' } | { readonly kind: 'symlink'; readonly target: string };
 
 export type SubPathStep =
@@ -90,7 +90,7 @@ export type SubPathStep =
   | { readonly operation: 'make-directory'; readonly root: string; readonly path: string; readonly mode: number }
   /** Also creates parents; leaves existing directories and any other entry at `path` unchanged. */
   | { readonly operation: 'ensure-directory'; readonly path: string; readonly mode: number }
-  /** An empty file unless there is one; a directory there is an error. */
+  /** Makes an empty file if absent; an existing directory is an error. */
   | { readonly operation: 'ensure-file'; readonly path: string; readonly mode: number }
   | { readonly operation: 'unmount'; readonly path: string }
   /** Opens `source` below `root` without following links, and binds that descriptor: a link that appears in the meantime makes it fail. */
@@ -102,9 +102,9 @@ export type SubPathStep =
 
 /** Parts of volumes, bound below the pod's own directory. Paths are absolute; all but volumes' own are refused outside of `pods/<uid>/volume-subpaths`. */
 export interface SubPathOperations {
-  /** With the permission bits of what is there when links are followed; 0 when nothing is. */
+  /** With the permission bits of the link's target; 0 if absent. */
   readonly look: Operation<{ readonly path: string }, { readonly entry: PathEntry; readonly mode: number }>;
-  /** What is mounted at the target, compared with the source: nothing, another file, the same one. */
+  /** Compares the mount at the target with the source: none, another file, the same one. */
   readonly compare: Operation<{ readonly source: string; readonly target: string }, 'none' | 'other-file' | 'same-file'>;
   /** Stops at the first step that fails. Binding needs root: `permission-denied`. */
   readonly carryOut: Operation<{ readonly uid: string; readonly steps: readonly SubPathStep[] }, null>;
@@ -112,7 +112,7 @@ export interface SubPathOperations {
 
 /** One call a volume at a time. Errors: not-found (the pod has no directory), invalid-argument, permission-denied, failed-precondition, resource-exhausted. */
 export interface PodVolumeOperations {
-  /** Makes the directory, mounts what it is kept in, marks it. Idempotent: a marked volume that is whole is left as it is. */
+  /** Makes the directory, mounts its tmpfs, marks it. Idempotent: a complete marked volume stays unchanged. */
   readonly setUp: Operation<VolumeSetUp, null>;
   readonly read: Operation<VolumeAddress & { readonly paths: readonly string[] }, VolumeContent>;
   /**
@@ -123,20 +123,20 @@ export interface PodVolumeOperations {
   /** Stops at the first step that fails. */
   readonly write: Operation<PayloadWrite, null>;
   /**
-   * Takes the mark away, unmounts the volume's own tmpfs, removes what it holds. Never through another mount: `failed-precondition` while
-   * something else is mounted in it. Absent: succeeds.
+   * Removes the mark, unmounts the volume's own tmpfs, removes its content. Never through another mount: `failed-precondition` while
+   * something else is mounted in it. Succeeds if absent.
    */
   readonly tearDown: Operation<VolumeAddress, null>;
   /** The volumes on disk of a pod, whether this agent or an earlier one made them. Empty for a pod without a directory. */
   readonly list: Operation<{ readonly uid: string }, VolumeLeftovers>;
 }
 
-/** What a look that follows links finds. Anything that can't be reached counts as absent. */
+/** The type after following links. An unreachable path counts as absent. */
 export type HostPathKind = 'absent' | 'directory' | 'file' | 'socket' | 'char-device' | 'block-device' | 'other';
 
-/** Paths of the host that pods name: any path, since the one who may write such a pod is trusted with the host. */
+/** Paths of the host that pods name: any path, since a user who may write such a pod is trusted with the host. */
 export interface HostPathOperations {
   readonly inspect: Operation<{ readonly path: string }, HostPathKind>;
-  /** A directory with its parents, or an empty file whose parents aren't made. What is there already stays. */
+  /** A directory with its parents, or an empty file without its parents. An existing entry stays. */
   readonly make: Operation<{ readonly path: string; readonly kind: 'directory' | 'file'; readonly mode: number }, null>;
 }

@@ -5,7 +5,7 @@ import type { Operation } from '../operation.js';
 
 export interface HttpGetRequest {
   readonly url: string;
-  /** Canonical names, each with its values; sent as they are, and nothing besides but what HTTP itself needs. */
+  /** Canonical names, each with its values; sent unchanged, with only the additional headers that HTTP requires. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
   /** From the connection to the end of the body; null: no limit. */
   readonly timeoutMicros: Micros | null;
@@ -14,7 +14,7 @@ export interface HttpGetRequest {
 export type HttpGetAnswer =
   /** The last answer of those that redirects led to. `bodyReadError`: why the body could not be read to its end, or to the limit. */
   | { readonly kind: 'answered'; readonly statusCode: number; readonly body: string; readonly bodyReadError: string | null }
-  /** `plainHttp`: asked for TLS, the other side spoke plain HTTP. */
+  /** `plainHttp`: the request used TLS, but the server answered in plain HTTP. */
   | { readonly kind: 'failed'; readonly error: string; readonly plainHttp: boolean };
 
 export interface TcpRequest {
@@ -29,10 +29,10 @@ export type TcpAnswer = { readonly error: string | null };
 export interface GrpcHealthRequest {
   readonly host: string;
   readonly port: number;
-  /** '' asks for the server as a whole. */
+  /** '' checks the whole server. */
   readonly service: string;
   readonly userAgent: string;
-  /** For connecting and asking together. */
+  /** For connection and request together. */
   readonly timeoutMicros: Micros;
 }
 
@@ -43,9 +43,9 @@ export type GrpcHealthReply =
   /** No connection. */
   | { readonly kind: 'dial-error'; readonly address: string; readonly timedOut: boolean; readonly error: string };
 
-/** Idempotent as far as the workload is. No certificate is verified, no proxy is used, no connection is kept. */
+/** Idempotent if the workload is. No certificate is verified, no proxy is used, no connection is kept. */
 export interface ProbingOperations {
-  /** Redirects are followed on the host that was asked. At most 10 KiB of the body are kept. */
+  /** Follows redirects on the same host. Keeps at most 10 KiB of the body. */
   readonly http: Operation<HttpGetRequest, HttpGetAnswer>;
   /** Connects, and closes at once. */
   readonly tcp: Operation<TcpRequest, TcpAnswer>;

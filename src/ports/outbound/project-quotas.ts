@@ -5,19 +5,19 @@ import type { Operation } from '../operation.js';
 /** `pods/<uid>/volumes/<plugin>/<volume>` below the kubelet's root. Each is one file name. */
 export interface QuotaPlace {
   readonly uid: string;
-  /** With `~` for `/`. */
+  /** With `/` replaced by `~`. */
   readonly plugin: string;
   readonly volume: string;
 }
 
 export type QuotaAssignment =
   | { readonly kind: 'assigned'; readonly projectId: number }
-  /** By the file system, the kernel or this build; `reason` is for people. */
+  /** Unsupported by the file system, the kernel or this build; `reason` is for users. */
   | { readonly kind: 'unsupported'; readonly reason: string };
 
 /** One call a place at a time. Errors: not-found, permission-denied, invalid-argument, failed-precondition, resource-exhausted, unavailable. */
 export interface ProjectQuotaOperations {
-  /** Gives the directory, with all that is in it, a project of its own, from 1048577 upwards. Idempotent: a project that it has is kept. Errors: not-found (no directory). */
+  /** Assigns the directory and its content a project of its own, from 1048577 upwards. Idempotent: keeps an existing project. Errors: not-found (no directory). */
   readonly assign: Operation<QuotaPlace, QuotaAssignment>;
   /** Frees the project. Runs every step. No project, or no directory any more: succeeds. */
   readonly clear: Operation<QuotaPlace, null>;
@@ -25,5 +25,5 @@ export interface ProjectQuotaOperations {
   readonly usage: Operation<QuotaPlace, { readonly usedBytes: number; readonly inodesUsed: number } | null>;
 }
 
-/** Smaller numbers are people's. As the reference has it. */
+/** Smaller numbers are left to users, as in the Go kubelet. */
 export const firstProjectId = 1_048_577;

@@ -13,7 +13,7 @@ export interface PullRecordFile {
 }
 
 export interface PullRecordOperations {
-  /** Every file of the kind, in order of name; temporary files and names that no record has are left out. Idempotent. */
+  /** Every file of the kind, sorted by name; skips temporary files and invalid names. Idempotent. */
   readonly list: Operation<{ readonly kind: PullRecordKind }, readonly PullRecordFile[]>;
   /** null if absent. */
   readonly read: Operation<{ readonly kind: PullRecordKind; readonly name: string }, string | null>;

@@ -1,5 +1,5 @@
-// Where the node itself has credentials for registries: its Docker configuration, and programs that are asked (credential provider plugins).
-// What is answered holds secrets: it is for pulls only, and never for logs, errors or command lines.
+// The node's own registry credentials: its Docker configuration, and credential provider plugins.
+// Answers hold secrets: only for pulls, never for logs, errors or command lines.
 import type { Operation } from '../operation.js';
 
 export interface NodeDockerConfig {
@@ -15,7 +15,7 @@ export interface PluginRun {
   readonly args: readonly string[];
   /** Over the environment of the agent. */
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  /** What the plugin reads: a CredentialProviderRequest. May hold a token. */
+  /** The plugin's input: a CredentialProviderRequest. May hold a token. */
   readonly stdin: string;
 }
 
@@ -23,9 +23,9 @@ export interface RegistryCredentialOperations {
   /** The first of the usual places that can be read; null when none can. Idempotent. */
   readonly readNodeConfig: Operation<null, NodeDockerConfig | null>;
   /**
-   * Runs a plugin to its end and answers with what it wrote. Ends with the call: the plugin is killed at its deadline.
-   * Errors: not-found (no such program), permission-denied, unknown (another exit status than 0; the message ends with what it wrote to
-   * its error output, never what it wrote to its output), resource-exhausted (it wrote too much), deadline-exceeded.
+   * Runs a plugin to its end and returns its output. Ends with the call: the plugin is killed at its deadline.
+   * Errors: not-found (no such program), permission-denied, unknown (another exit status than 0; the message ends with its
+   * stderr, never its stdout), resource-exhausted (too much output), deadline-exceeded.
    */
   readonly runPlugin: Operation<PluginRun, { readonly stdout: string }>;
 }

@@ -7,7 +7,7 @@ export type RuntimeEvent =
   | { readonly kind: 'changed'; readonly podUid: string; readonly at: Instant }
   /** Notices may be missing from here on, or were missing until now (at each new connection): list everything. */
   | { readonly kind: 'lost' }
-  /** The runtime offers no notices. Said once, nothing follows: relist at intervals. */
+  /** The runtime doesn't support events. Sent once and last: relist at intervals. */
   | { readonly kind: 'unsupported' };
 
 /** A stream of notices. `start` before `stop`, each once; nothing is delivered after `stop`. */

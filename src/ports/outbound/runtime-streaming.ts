@@ -13,10 +13,10 @@ interface Streams {
   readonly tty: boolean;
 }
 
-/** Each call opens a session of its own. Errors: not-found, resource-exhausted (too many sessions), unimplemented, and what the connection may fail with. */
+/** Each call opens a session of its own. Errors: not-found, resource-exhausted (too many sessions), unimplemented, and connection errors. */
 export interface RuntimeStreamingOperations {
   readonly exec: Operation<Streams & { readonly containerId: string; readonly command: readonly string[] }, StreamingSession>;
   readonly attach: Operation<Streams & { readonly containerId: string }, StreamingSession>;
-  /** @property ports for clients that can't say them on the stream; else empty */
+  /** @property ports for clients whose protocol can't name them on the stream; otherwise empty */
   readonly portForward: Operation<{ readonly sandboxId: string; readonly ports: readonly number[] }, StreamingSession>;
 }

@@ -17,7 +17,7 @@ export type VolumeMountSource =
   /** A directory or file of the host. Follows links in the path: a user who may name it is trusted with the host. */
   | { readonly kind: 'bind'; readonly path: string; readonly options: readonly string[] }
   | { readonly kind: 'fileSystem'; readonly fsType: string; readonly source: string; readonly options: readonly string[] }
-  /** By the program `mount.<fsType>`, which is given its arguments one by one and never a shell's line. */
+  /** By the mount helper `mount.<fsType>`, with an argument list, never by a shell. */
   | { readonly kind: 'helper'; readonly fsType: string; readonly source: string; readonly options: readonly string[] };
 
 export interface VolumeOwnership {
@@ -25,23 +25,23 @@ export interface VolumeOwnership {
   /** Added to the modes of files, and of directories. */
   readonly fileBits: number;
   readonly directoryBits: number;
-  /** Nothing is done when the root has the group and all its bits: an earlier walk came to its end. */
+  /** Skips the walk if the root has the group and all its bits: an earlier walk has completed. */
   readonly onRootMismatch: boolean;
 }
 
 export interface FoundPodVolumes {
   readonly uid: string;
-  /** `volumes/<plugin>/<volume>`, sorted; but for a CSI volume's data file not looked into. */
+  /** `volumes/<plugin>/<volume>`, sorted; only a CSI volume's data file is read. */
   readonly volumes: readonly LeftVolume[];
 }
 
 /** One call a place at a time. Errors: not-found (the pod has no directory), invalid-argument, permission-denied, failed-precondition, unavailable, deadline-exceeded. */
 export interface VolumeMountOperations {
-  /** Makes the directory (0750) and mounts on it. Idempotent: what is mounted there already stays. A mount that fails leaves no directory that it made. */
+  /** Makes the directory (0750) and mounts on it. Idempotent: an existing mount stays. A failed mount removes a directory that it made. */
   readonly mount: Operation<{ readonly place: VolumePlace; readonly source: VolumeMountSource }, 'mounted' | 'present'>;
   /**
-   * Takes down what is mounted at the place, and removes the empty directory. With `forceAfter` a server that has not answered by then is
-   * given up. Absent: succeeds. Errors: failed-precondition when something is in the directory, or is mounted below it.
+   * Unmounts the place, and removes the empty directory. With `forceAfter` a server that has not answered by then is
+   * abandoned. Succeeds if absent. Errors: failed-precondition if the directory isn't empty, or has a mount below it.
    */
   readonly unmount: Operation<{ readonly place: VolumePlace; readonly forceAfter: Micros | null }, null>;
   /**
@@ -56,7 +56,7 @@ export interface VolumeMountOperations {
   readonly ownershipProgress: Operation<{ readonly place: VolumePlace }, number | null>;
   /** Other mount points of pods that show the same mount, sorted; and the group of the mount, null if unknown. */
   readonly references: Operation<{ readonly place: VolumePlace }, { readonly mountPoints: readonly string[]; readonly gid: number | null }>;
-  /** Whether files of what is mounted at the place have SELinux labels of their own that can be changed (`seclabel`). Errors: not-found. */
+  /** Whether files of the mount have SELinux labels of their own that can be changed (`seclabel`). Errors: not-found. */
   readonly hasLabels: Operation<{ readonly place: VolumePlace }, boolean>;
   /** What earlier agents have left in pods' directories; sorted by uid. */
   readonly survey: Operation<null, readonly FoundPodVolumes[]>;

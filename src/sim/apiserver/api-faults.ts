@@ -33,7 +33,7 @@ export interface Struck {
   readonly silent: boolean;
 }
 
-/** Of a request that nothing happens to. */
+/** A request without a fault. */
 export const unstruck: Struck = { refusal: null, lost: false, latencyMicros: 0, staleVersions: 0, cutAfterMicros: null, silent: false };
 
 const reasons: Readonly<Record<number, string>> = {
@@ -61,7 +61,7 @@ export class ApiFaults {
     return new FaultPlan<ApiFaultAction>([], seed, 0).data();
   }
 
-  /** From now on these, in place of the ones before. */
+  /** Replaces the rules from now on. */
   set(rules: readonly ApiFaultRule[], now: Micros): void {
     this.plan = new FaultPlan(rules, streamOf(this.seed, 'api faults', String(now)), now);
   }

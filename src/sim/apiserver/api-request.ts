@@ -52,14 +52,14 @@ export interface ApiRequest extends ApiTarget {
   readonly fieldManager?: string | null;
   /** Server-side apply takes fields from other managers. */
   readonly force?: boolean;
-  /** Who asks, for the manager's name of writes that don't say it. */
+  /** The client's user agent, the default name of its field manager. */
   readonly userAgent?: string;
 }
 
 export interface ApiResponse {
   readonly code: number;
   readonly body: JsonObject;
-  /** What the client ought to know, as `Warning` headers have it. */
+  /** Warnings for the client, as in `Warning` headers. */
   readonly warnings: readonly string[];
   /** Faults: the answer takes that much longer; it is never given, since the connection broke. */
   readonly latencyMicros: Micros;
@@ -71,10 +71,10 @@ export interface WatchRequest {
   readonly target: ApiTarget;
   readonly fieldSelector: string | null;
   readonly labelSelector: string | null;
-  /** null or '0': begins with what there is. */
+  /** null or '0': begins with the current objects. */
   readonly resourceVersion: string | null;
   readonly bookmarks: boolean;
-  /** What there is first, then a bookmark that says so, as a streaming list wants it. */
+  /** The current objects first, then a bookmark that marks their end, as in a streaming list. */
   readonly sendInitialEvents: boolean;
   readonly timeoutSeconds: number | null;
 }

@@ -1,4 +1,4 @@
-// What the apiserver says when it refuses: a metav1.Status with the real server's reasons, messages and codes.
+// Refusals of the apiserver: a metav1.Status with the real server's reasons, messages and codes.
 import { type FieldProblem, fieldProblemsText } from '../../domain/pod-sources/validation/field-problem.js';
 import type { ApiResource } from '../../ports/model/api-object.js';
 import type { ObjectMeta } from '../../ports/model/object-meta.js';
@@ -112,7 +112,7 @@ export function internalError(message: string): ApiRefusal {
   return refusal(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
 }
 
-/** What a client that speaks in port errors hears; see ports/outbound/apiserver. */
+/** The port error of a refusal; see ports/outbound/apiserver. */
 export function portErrorKindOf({ code, reason }: { readonly code: number; readonly reason: string }): PortErrorKind {
   switch (code) {
     case 400:

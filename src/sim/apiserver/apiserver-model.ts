@@ -1,4 +1,4 @@
-// The apiserver as a member of a world beside the nodes: it has no agent, only what it does by itself as time passes.
+// The apiserver as a member of a world beside the nodes: it has no agent, only its own timed work.
 import type { Micros } from '../../ports/micros.js';
 import type { NodeModel, Outside } from '../world.js';
 import type { SimApiserver } from './sim-apiserver.js';
@@ -6,7 +6,7 @@ import type { SimApiserver } from './sim-apiserver.js';
 export class ApiserverModel<Event, Ops> implements NodeModel<Event, Ops> {
   constructor(private readonly server: SimApiserver) {}
 
-  /** It has no agent that could ask. */
+  /** It has no agent. */
   perform(): void {}
   cancel(): void {}
 

@@ -18,7 +18,7 @@ export interface ApiserverSettings {
   readonly rootCa: string;
   /** What tokens are signed with. */
   readonly tokenSecret: string;
-  /** Bearer tokens that are there from the start, and whose they are. */
+  /** Initial bearer tokens with their users. */
   readonly tokens: ReadonlyMap<string, ApiUser>;
   /** Enforces NodeRestriction, the node authorizer and the other users' permissions; off: every user may do everything. */
   readonly authorization: boolean;
@@ -28,7 +28,7 @@ export interface ApiserverSettings {
   readonly controllers: readonly ControllerName[];
   /** The delay before a controller processes a change. */
   readonly controllerMicros: Micros;
-  /** How long a node may be silent; null: for ever. */
+  /** How long a node may be silent; null: unlimited. */
   readonly nodeMonitorGraceMicros: Micros | null;
   readonly eventTtlMicros: Micros;
   readonly maxCertificateSeconds: number;

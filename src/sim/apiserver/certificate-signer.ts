@@ -13,7 +13,7 @@ export interface CertificateOrder {
   readonly request: Uint8Array;
   readonly usages: readonly string[];
   readonly expirationSeconds: number;
-  /** For whom it is; absent: whom the request names. */
+  /** The subject; absent: the request's. */
   readonly commonName?: string;
 }
 

@@ -69,7 +69,7 @@ function mark(object: StoredObject, grace: number, asked: number | null, now: nu
     return { ...object, metadata: { ...metadata, ...generation, deletionTimestamp, deletionGracePeriodSeconds: grace } };
   }
   const current = metadata.deletionGracePeriodSeconds ?? 0;
-  // Who doesn't name a time is content with the one that runs.
+  // Without a requested time the current one stays.
   if ((asked === null && grace > 0) || grace >= current) return object;
   const begun = epochMicros(parseRfc3339(metadata.deletionTimestamp) ?? instantOf(now)) - current * microsPerSecond;
   return { ...object, metadata: { ...metadata, deletionTimestamp: formatRfc3339(instantOf(begun + grace * microsPerSecond)), deletionGracePeriodSeconds: grace } };

@@ -1,5 +1,5 @@
-// Lists: in pages where that is asked for, at the newest version or at one the client names.
-// Invariant: the pages of one list, put together, are what there was when its first page was answered; a version that is no longer known is 410.
+// Lists: in pages on request, at the newest version or at the client's.
+// Invariant: the joined pages of one list are the state at the answer of its first page; a version that is no longer known is 410.
 import { base64Decode, base64Encode } from '../../domain/values/base64.js';
 import { goJsonProblem } from '../../domain/values/go-json.js';
 import { byCodeUnits } from '../../domain/values/text-order.js';
@@ -14,7 +14,7 @@ export interface ListedObjects {
   readonly items: readonly StoredObject[];
   readonly revision: number;
   readonly continueToken: string | null;
-  /** How many are left; null: not counted, since a selection was made. */
+  /** The number of remaining objects; null: not counted, since a selector was used. */
   readonly remaining: number | null;
 }
 
@@ -24,7 +24,7 @@ const tokenTooOld = [
   'inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
 ].join(' ');
 
-/** @param stale the revision that a lagging cache has; used where the client is content with any. null: there is no lag */
+/** @param stale the revision of a lagging cache, for clients that accept any version. null: no lag */
 export function listObjects(
   store: ObjectStore,
   type: ResourceType,
@@ -64,7 +64,7 @@ export function parseRevision(text: string, refuse: (why: string) => ApiRefusal 
   throw refuse(`resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
 }
 
-/** The real server waits a while for its cache, then says this. */
+/** The real server waits a while for its cache, then answers this. */
 function tooLarge(asked: number, current: number) {
   const details = { retryAfterSeconds: 1, causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] };
   return refusal(504, 'Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, details);

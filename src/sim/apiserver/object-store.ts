@@ -43,7 +43,7 @@ export function objectKey(namespace: string | null | undefined, name: string): s
 }
 
 export class ObjectStore {
-  /** @param historyLimit changes kept for watches and old lists; the older half goes when twice as many are there */
+  /** @param historyLimit changes kept for watches and old lists; the older half is dropped at twice that number */
   constructor(
     readonly state: ObjectStoreState,
     private readonly historyLimit: number,
@@ -62,7 +62,7 @@ export class ObjectStore {
     return this.state.objects.get(resource)?.size ?? 0;
   }
 
-  /** In no order. */
+  /** Unordered. */
   all(resource: string): Iterable<StoredObject> {
     return this.state.objects.get(resource)?.values() ?? [];
   }
@@ -95,7 +95,7 @@ export class ObjectStore {
     return stored;
   }
 
-  /** Answers the object as its deletion says it: with the deletion's resourceVersion. */
+  /** Returns the object of the deletion event: with the deletion's resourceVersion. */
   remove(resource: string, key: string, last: StoredObject): StoredObject {
     const collection = this.collection(resource);
     const before = collection.get(key) ?? null;

@@ -27,7 +27,7 @@ export interface UpdateOptions {
   readonly isPatch: boolean;
 }
 
-/** Reads a whole object of the kind; `warnings` gets what was left out, unless that is refused. */
+/** Decodes a whole object of the kind; `warnings` gets dropped fields, unless they are refused. */
 export function readBody(body: unknown, type: ResourceType, struct: string, validation: FieldValidation, warnings: string[]): ObjectDraft {
   if (!isObject(body)) throw badRequest(unrecognized(struct, body === undefined ? 'unexpected end of JSON input' : notAnObject(body), JSON.stringify(body) ?? ''));
   const problem = (text: string) => badRequest(`${struct} in version "${type.version}" cannot be handled as a ${struct}: ${text}`);
@@ -60,7 +60,7 @@ function otherKind(kind: string, { group, version }: ResourceType, struct: strin
   return `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${struct}: ${why}`;
 }
 
-/** @param problem what it is refused with: a text says what is wrong with which field */
+/** @param problem the refusal for a text with the error and its field */
 export function readObject(
   body: JsonDraft,
   type: ResourceType,
@@ -106,7 +106,7 @@ export class ObjectWriter {
     return dryRun ? (draft as StoredObject) : store.put(resourceKey(type), key, draft as StoredObject);
   }
 
-  /** Of the object itself, or of the subresource in the context. The object goes when the change was the last that a deletion waited for. */
+  /** Of the object itself, or of the subresource in the context. Removes the object if the change was the last that its deletion waited for. */
   update(draft: ObjectDraft, old: StoredObject, context: WriteContext, { dryRun, isPatch }: UpdateOptions): StoredObject {
     const { type, store } = context;
     const resource = resourceKey(type);
@@ -163,7 +163,7 @@ export class ObjectWriter {
     }
     const others = problems.length;
     checkRequiredFields(problems, draft, type.kind, '');
-    // A kind's own rules are about objects that have what they need.
+    // A kind's own rules require an object with its required fields.
     if (problems.length === others && (metadata.name ?? '') !== '') more(problems);
     if (problems.length > 0) throw invalidObject(type, type.kind, metadata.name ?? '', problems);
   }

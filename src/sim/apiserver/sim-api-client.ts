@@ -20,7 +20,7 @@ export type ApiserverOperations = Flattened<{ readonly apiReader: ApiReaderOpera
 type ApiCommand = Command<ApiserverOperations>;
 type WatchCommand = Extract<ApiCommand, { op: 'apiReader.watch' }>;
 
-/** What the client says to its node: answers to commands, and events. The world's `Outside` is one. */
+/** The client's interface to its node: answers to commands, and events. The world's `Outside` implements it. */
 export interface ApiClientOutside {
   readonly now: Micros;
   reply(command: ApiCommand, after: Micros, outcome: Outcome<unknown>): void;
@@ -39,7 +39,7 @@ export function emptyApiClientState(): SimApiClientState {
 }
 
 export interface SimApiClientOptions {
-  /** Of the node: names its watches within the server. */
+  /** The node's name: names its watches in the server. */
   readonly name: string;
   readonly user: ApiUser;
   /** How long an answer and an event take. */
@@ -107,7 +107,7 @@ export class SimApiClient {
     }
   }
 
-  /** The agent is gone, and its connections with it. */
+  /** The agent has ended, with its connections. */
   reset(): void {
     for (const name of [...this.state.watches.keys()]) this.close(name);
     this.state.due = null;

@@ -38,7 +38,7 @@ export interface SimApiserverState {
   readonly control: ControlState;
   readonly audit: AuditEntry[];
   faults: FaultPlanData<ApiFaultAction> | null;
-  /** Only what nodes ask for meets them. */
+  /** Faults apply only to requests of nodes. */
   faultsOfNodes: boolean;
 }
 
@@ -105,7 +105,7 @@ export class SimApiserver {
     return now + this.settings.clockOffsetMicros;
   }
 
-  /** What it has. */
+  /** Its collections. */
   get resourceTypes(): readonly ResourceType[] {
     return resourceTypes.filter((type) => !this.settings.without.includes(resourceKey(type)));
   }
@@ -170,7 +170,7 @@ export class SimApiserver {
     return this.tokens.verify(token, audiences, now);
   }
 
-  /** From now on these faults, in place of the ones before. @param ofNodes only what nodes ask for meets them: people and the control plane are well */
+  /** Replaces the faults from now on. @param ofNodes they apply only to requests of nodes, not of users and the control plane */
   setFaults(rules: readonly ApiFaultRule[], now: Micros, ofNodes = false): void {
     this.faults.set(rules, this.clockAt(now));
     this.state.faultsOfNodes = ofNodes;

@@ -15,7 +15,7 @@ import { isSelected, type Selection } from './selection.js';
 
 export interface WatchRecord {
   readonly id: number;
-  /** Who takes its events. */
+  /** The consumer of its events. */
   readonly owner: string;
   readonly resource: string;
   readonly selection: Selection;
@@ -55,7 +55,7 @@ export interface WatchHubLimits {
   readonly bookmarkMicros: Micros;
 }
 
-/** Said with the last event of those that a streaming list begins with. */
+/** In the last initial event of a streaming list. */
 const initialEventsEnd = { 'k8s.io/initial-events-end': 'true' };
 
 export class WatchHub {
@@ -83,7 +83,7 @@ export class WatchHub {
     for (const watch of [...this.state.open.values()]) if (watch.owner === owner) this.close(watch.id);
   }
 
-  /** @param revision where it begins; null: with what there is. Throws 410 when it is too old. */
+  /** @param revision the first version; null: the current objects. Throws 410 if it is too old. */
   open(owner: string, type: ResourceType, selection: Selection, revision: number | null, options: WatchOptions, now: Micros): WatchRecord {
     const { bookmarks, initialEvents, timeoutSeconds, cutAfterMicros, silent } = options;
     const watch: WatchRecord = {
@@ -232,7 +232,7 @@ function bookmarkObject(type: ResourceType, revision: number, annotations: Reado
   return { kind: type.kind, apiVersion: apiVersionOf(type), metadata };
 }
 
-/** A watch that asks for one name or one node is found by it. */
+/** A watch of one name or one node is indexed by it. */
 function bucketOf({ resource, selection }: WatchRecord): string {
   for (const { path, operator, value } of selection.fields) {
     if (operator !== '=' || value === '') continue;

@@ -1,4 +1,4 @@
-// Every checker there is. A new one belongs in here, beside a planted bug that trips it.
+// All checkers. Add a new one here, with a planted bug that trips it.
 
 import { apiPodOutlivesContainers } from './api-pod-outlives-containers.js';
 import { apiStatusGoesForward } from './api-status-goes-forward.js';

@@ -1,4 +1,4 @@
-// A pod is deleted from the API for good only after it has ended there, and nothing of it runs.
+// A pod is removed from the API only after it has ended there, and nothing of it runs.
 import { isTerminalPhase } from '../../domain/status/phase.js';
 import { isMirrorPod } from '../../domain/values/pod-kind.js';
 import { type Checker, podWrite } from './checker.js';

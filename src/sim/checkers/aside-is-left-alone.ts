@@ -5,7 +5,7 @@ import { setAsideMachine } from '../../domain/agent/set-aside.js';
 import type { Command } from '../../domain/kernel/machine.js';
 import type { CheckedNode, Checker } from './checker.js';
 
-/** Those say something of all pods, or to people. */
+/** These concern all pods, or are reports for users. */
 const saying: ReadonlySet<string> = new Set(['events.record', 'stateFiles.write', 'apiWriter.create']);
 
 export const asideIsLeftAlone: Checker<null> = {

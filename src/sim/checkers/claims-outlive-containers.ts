@@ -1,4 +1,4 @@
-// No container starts before the claims of its pod are prepared by their drivers, and no claim is taken down while a container runs that has it.
+// No container starts before its pod's claims are prepared by their drivers, and no claim is unprepared while a container with it runs.
 import type { AgentState } from '../../domain/agent/agent-state.js';
 import { usedClaims } from '../../domain/dra-manager/pod-claims.js';
 import type { ResourceClaim } from '../../ports/model/resource-claim.js';

@@ -18,7 +18,7 @@ export const devicesOutliveMounts: Checker<null> = {
   },
 };
 
-/** Mount points of pods, and of raw devices for pods, that show what is mounted at the path. */
+/** Mount points of pods, and of raw devices for pods, that show the mount at the path. */
 function podsWith({ volumeMounts }: SimHostState, path: string, published: readonly string[]): string[] {
   const staged = volumeMounts.get(path);
   if (staged === undefined) return [];

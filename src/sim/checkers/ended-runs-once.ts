@@ -19,7 +19,7 @@ export const endedRunsOnce: Checker<null> = {
   },
 };
 
-/** With what a container ended that may not run again; null: none. */
+/** The exit code of an ended container that may not run again; null: none. */
 function endOf(pod: Pod, name: string): number | null {
   const { containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
   const end = [...containerStatuses, ...ephemeralContainerStatuses].find((status) => status.name === name)?.state?.terminated;

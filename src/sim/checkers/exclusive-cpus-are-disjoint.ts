@@ -1,4 +1,4 @@
-// Never a CPU that two running containers have for themselves. Those that have are known by their quota, which they have none of.
+// No CPU is exclusive to two running containers. An exclusive container is recognized by its missing quota.
 import { parseCpuSet } from '../../domain/values/cpu-set.js';
 import type { SimContainer } from '../runtime/runtime-state.js';
 import type { Checker } from './checker.js';
@@ -20,7 +20,7 @@ export const exclusiveCpusAreDisjoint: Checker<null> = {
   },
 };
 
-/** Empty: it has none. */
+/** Empty without exclusive CPUs. */
 export function exclusiveCpus({ resources }: SimContainer): readonly number[] {
   if (resources?.cpuQuota !== -1) return [];
   const parsed = parseCpuSet(resources.cpusetCpus ?? '');

@@ -1,4 +1,4 @@
-// The grace period of a pod that is to go never grows, and no container of it is given more.
+// The grace period of a terminating pod never grows, and no container of it gets more.
 import { minStopTimeoutSeconds } from '../../domain/pod-sync/kill-grace.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Checker } from './checker.js';

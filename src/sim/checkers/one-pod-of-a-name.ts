@@ -1,5 +1,5 @@
-// Never containers of two pods of one namespace and name at the same time: they would fight over ports and files.
-// Static pods come to it across a change of a manifest. Of pods from the API one may be deleted by force, and then its name is free at once.
+// No containers of two pods with the same namespace and name run at the same time: they would conflict over ports and files.
+// Static pods reach this by a change of the manifest. Of pods from the API one may be force-deleted, which frees its name at once.
 import { containerLabels } from '../../domain/values/container-labels.js';
 import { configSourceAnnotation } from '../../domain/values/pod-kind.js';
 import type { SimContainer } from '../runtime/runtime-state.js';

@@ -1,4 +1,4 @@
-// No sandbox is removed while a container in it runs. (It may be stopped: that is what is left when a container's own stop fails.)
+// No sandbox is removed while a container in it runs. (It may be stopped, as after a failed stop of a container.)
 import type { Checker } from './checker.js';
 
 export const sandboxOutlivesContainers: Checker<null> = {

@@ -1,4 +1,4 @@
-// Of the static pods of one full name at most one is started and not ended.
+// At most one static pod per full name is started and not ended.
 import { isStaticPod } from '../../domain/values/pod-kind.js';
 import type { Checker } from './checker.js';
 

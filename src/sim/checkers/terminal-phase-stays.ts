@@ -1,4 +1,4 @@
-// A pod that was said to have Succeeded or Failed is never said to be anything else.
+// A pod reported as Succeeded or Failed never changes its phase.
 import { isTerminalPhase } from '../../domain/status/phase.js';
 import type { Checker } from './checker.js';
 

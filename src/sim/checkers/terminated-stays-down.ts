@@ -1,4 +1,4 @@
-// Nothing of a pod is started once its termination has begun, nor for a pod that no worker knows.
+// No container of a pod is started after its termination has begun, or for a pod without a worker.
 
 import type { KubeletOperations } from '../../domain/agent/kubelet.js';
 import type { Command } from '../../domain/kernel/machine.js';

@@ -1,4 +1,4 @@
-// No image is removed that a container was made of, dead or alive.
+// No image of a container is removed, running or not.
 import type { Checker } from './checker.js';
 
 export const usedImageStays: Checker<null> = {

@@ -1,4 +1,4 @@
-// Nothing of a pod's volumes is taken down while a container of the pod runs, and nothing is unpublished by a driver.
+// No volume of a pod is torn down or unpublished by a driver while a container of the pod runs.
 import type { Checker } from './checker.js';
 
 export const volumesOutliveContainers: Checker<null> = {

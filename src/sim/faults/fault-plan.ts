@@ -5,9 +5,9 @@ import { draw, streamOf } from '../../domain/kernel/random.js';
 import type { Micros } from '../../ports/micros.js';
 import type { PortErrorKind } from '../../ports/port-error.js';
 
-/** All that is given has to hold. Nothing given: every call. */
+/** All given conditions must hold. Without any: every call. */
 export interface FaultTrigger {
-  /** The n-th call of the operation since the plan began, from 1. */
+  /** The n-th call of the operation since the plan began, counted from 1. */
   readonly nth?: number;
   /** How likely each call is hit, 0 to 1. */
   readonly probability?: number;
@@ -34,7 +34,7 @@ export interface FaultRule<Action = FaultAction> {
   readonly action: Action;
 }
 
-/** A plan with what it has counted, as data. */
+/** A plan with its counters, as data. */
 export interface FaultPlanData<Action = FaultAction> {
   readonly rules: readonly FaultRule<Action>[];
   readonly seed: number;
@@ -61,7 +61,7 @@ export class FaultPlan<Action = FaultAction> {
     }
   }
 
-  /** Counts a call, and says what happens to it: the actions of every rule that fires, in the order of the rules. */
+  /** Counts a call, and returns the actions of every rule that fires, in the order of the rules. */
   strike(operation: string, now: Micros): readonly Action[] {
     const nth = (this.calls.get(operation) ?? 0) + 1;
     this.calls.set(operation, nth);
@@ -87,7 +87,7 @@ export class FaultPlan<Action = FaultAction> {
     if (trigger.nth !== undefined && trigger.nth !== nth) return false;
     if (trigger.times !== undefined && (this.fired[rule] ?? 0) >= trigger.times) return false;
     if (since < (trigger.fromMicros ?? 0) || since >= (trigger.untilMicros ?? Number.POSITIVE_INFINITY)) return false;
-    // By call, not by draw: a rule added in front shifts no other rule's chances.
+    // By call, not by draw: a rule added in front doesn't change other rules' chances.
     return trigger.probability === undefined || draw(streamOf(this.seed, `fault/${rule}`, operation), nth) < trigger.probability;
   }
 }

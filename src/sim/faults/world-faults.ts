@@ -6,7 +6,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Fault } from '../sim-node.js';
 import type { FaultAction, FaultPlan } from './fault-plan.js';
 
-/** How long an answer hangs whose command has no time limit. In the world nothing may be in flight for ever. */
+/** How long a hanging answer takes for a command without a time limit. In the world nothing may be in flight forever. */
 const hangMicros: Micros = 3_600_000_000;
 
 /** The first action that a command meets is what happens to it. A delay is the same before and after: models answer at once. */

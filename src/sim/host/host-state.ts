@@ -19,12 +19,12 @@ export interface SimPodDirectory {
   userNamespace: string | null;
   /** `<container>/<8 hex>`. */
   readonly terminationFiles: Set<string>;
-  /** Paths below the directory at which a scenario says that something is mounted, or left as data in a volume. */
+  /** Paths below the directory where a scenario placed a mount, or data in a volume. */
   readonly mounts: Set<string>;
   readonly volumeData: Set<string>;
   /** By `<plugin>/<volume>`. */
   readonly volumes: Map<string, SimVolume>;
-  /** What is below `volume-subpaths`, directories too; `source`: what is bound there. */
+  /** The content of `volume-subpaths`, including directories; `source`: the bind mount's source. */
   readonly subPaths: Map<string, { readonly source: string | null }>;
   /** Links to devices, by `<plugin>/<volume>`. */
   readonly deviceLinks: Map<string, string>;
@@ -42,7 +42,7 @@ export interface SimVolume {
   gid: number | null;
   /** Null: it is no tmpfs; 0: one without a limit. */
   readonly tmpfsBytes: number | null;
-  /** What the kubelet wrote, by path in the volume. */
+  /** Files written by the kubelet, by path in the volume. */
   readonly nodes: Map<string, SimVolumeNode>;
 }
 
@@ -56,7 +56,7 @@ export interface SimVolumeMount {
 
 /** A plugin at a registration socket. */
 export interface SimPlugin {
-  /** Of the socket: another one after each restart. */
+  /** Of the socket: changes with each restart. */
   identity: string;
   readonly type: string;
   readonly name: string;
@@ -65,7 +65,7 @@ export interface SimPlugin {
   maxVolumes: bigint;
   readonly topology: Readonly<Record<string, string>>;
   readonly capabilities: readonly string[];
-  /** By volume: the bytes that it was last grown to. */
+  /** By volume: its size in bytes after the last expansion. */
   readonly sizes: Map<string, number>;
   /** Failures of its next calls by name, in order. */
   readonly failures: { readonly call: keyof CsiNodeOperations | keyof DraPluginOperations; readonly kind: PortErrorKind; readonly message: string }[];
@@ -86,7 +86,7 @@ export interface SimEvent {
   readonly record: EventRecord;
 }
 
-/** What a plugin writes, or how it fails, and how long it takes. */
+/** A plugin's output, or its failure, and its duration. */
 export interface SimCredentialPlugin {
   readonly stdout: string;
   readonly failure: string | null;
@@ -102,18 +102,18 @@ export interface SimHostState {
   readonly hostPaths: Map<string, HostPathKind>;
   /** By mount point. */
   readonly volumeMounts: Map<string, SimVolumeMount>;
-  /** How many files a walk that is under way has dealt with, by where it is mounted. */
+  /** Files processed by a running walk, by mount point. */
   readonly ownershipWalks: Map<string, number>;
   /** By registration socket. */
   readonly plugins: Map<string, SimPlugin>;
   pluginStarts: number;
   /** By DRA driver: the claims that it has prepared, by uid. */
   readonly draClaims: Map<string, Map<string, DraClaimName>>;
-  /** By a claim's name: the devices that its driver gives it. */
+  /** By a claim's name: the devices that its driver assigns. */
   readonly draDevices: Map<string, readonly DraDevice[]>;
-  /** By the place that a CSI volume is mounted at. */
+  /** By the mount path of a CSI volume. */
   readonly csiFiles: Map<string, { readonly data: string | null; readonly isMade: boolean }>;
-  /** By the file that it is bound to: the device. */
+  /** The device, by its bind-mounted file. */
   readonly blockMaps: Map<string, string>;
   /** Whether the file system has project quotas; by `<uid>/<plugin>/<volume>`: the project. */
   readonly projectQuotas: { isSupported: boolean; readonly projects: Map<string, number> };
@@ -125,7 +125,7 @@ export interface SimHostState {
   readonly links: Map<string, string>;
   /** Cgroups that exist, names joined by `/`, parents too. */
   readonly cgroups: Set<string>;
-  /** What they were set to last, by the same names. */
+  /** The last values, by the same names. */
   readonly cgroupValues: Map<string, CgroupValues>;
   readonly machine: SimMachineState;
   /** By name: their text. */
@@ -141,7 +141,7 @@ export interface SimHostState {
   dockerConfig: NodeDockerConfig | null;
   /** What each credential provider plugin answers. */
   readonly credentialPlugins: Map<string, SimCredentialPlugin>;
-  /** The size of the one disk, and what is on it besides images, in bytes. */
+  /** The size of the one disk, and its other usage besides images, in bytes. */
   readonly disk: { capacityBytes: number; otherBytes: number };
   /** Measured usage of the node and its pods. */
   readonly usage: SimUsage;

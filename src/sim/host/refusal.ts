@@ -1,4 +1,4 @@
-// How the models of a host say no: they refuse the same names and paths as the real adapters do, with the same kinds.
+// Refusals of a host's models: the same names and paths as in the real adapters, with the same kinds.
 import { cleanPath } from '../../domain/values/slash-paths.js';
 import { utf8Length } from '../../domain/values/utf8.js';
 import type { PortErrorKind } from '../../ports/port-error.js';

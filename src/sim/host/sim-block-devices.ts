@@ -1,4 +1,4 @@
-// Raw block devices that pods are given, as a model: by the file below `plugins` which device it is, and the link in the pod's directory.
+// Raw block devices of pods, as a model: the device of each file below `plugins`, and the link in the pod's directory.
 import { joinPath } from '../../domain/values/slash-paths.js';
 import type { BlockDeviceOperations, BlockMap } from '../../ports/outbound/block-devices.js';
 import type { LeftVolume } from '../../ports/outbound/pod-volumes.js';

@@ -116,7 +116,7 @@ export class SimContainerLogs {
     }
   }
 
-  /** An unattached set of files when there is no such directory. */
+  /** An unattached set of files if the directory is absent. */
   private placeOf(path: string): LogPlace {
     const elements = elementsBelow(this.settings.podLogsDirectory, path);
     const [directory = '', container = '', file = ''] = elements;

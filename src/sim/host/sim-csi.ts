@@ -1,6 +1,6 @@
-// Plugins of a simulated node: registration sockets, CSI drivers that stage and publish by noting it among the host's mounts, and the files that the
-// kubelet keeps of their volumes.
-// Invariant: what a driver has published is in the host's mounts until it is unpublished, so that checkers of mounts see it.
+// Plugins of a simulated node: registration sockets, CSI drivers that record staged and published volumes in the host's mounts, and the
+// kubelet's files for their volumes.
+// Invariant: a published volume is in the host's mounts until it is unpublished, so that checkers of mounts see it.
 import { joinPath } from '../../domain/values/slash-paths.js';
 import type { CsiFileOperations, StagedCsiVolume } from '../../ports/outbound/csi-files.js';
 import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
@@ -152,7 +152,7 @@ export class SimCsi {
     return 'removed';
   }
 
-  /** A restarted driver has another socket, and calls to one that is gone fail as they do on a host. */
+  /** A restarted driver has another socket, and calls to a removed one fail as on a host. */
   private pluginAt(socket: string): SimPlugin {
     const plugin = this.state.plugins.get(socket);
     if (plugin !== undefined) return plugin;
@@ -160,7 +160,7 @@ export class SimCsi {
     throw new HostRefusal('unavailable', `rpc error: code = Unavailable desc = ${cause}`);
   }
 
-  /** The plugin that a call comes to, unless the call fails. */
+  /** The plugin of a call, unless the call fails. */
   called(endpoint: string, call: SimPlugin['failures'][number]['call']): SimPlugin {
     const plugin = this.pluginAt(endpoint);
     const at = plugin.failures.findIndex((failure) => failure.call === call);
@@ -176,7 +176,7 @@ export class SimCsi {
     else mounts?.delete(rest.join('/'));
   }
 
-  /** The data file is what is in the pod's volume directory. */
+  /** The data file is the content of the pod's volume directory. */
   private dataChanged({ uid, plugin, volume, inner }: Pod): void {
     const pod = this.state.podDirectories.get(uid);
     const path = `volumes/${plugin}/${volume}`;
@@ -193,7 +193,7 @@ export class SimCsi {
   }
 }
 
-/** What a volume's data file says; null: it has none. @param path `<plugin>/<volume>` */
+/** The content of a volume's data file; null if absent. @param path `<plugin>/<volume>` */
 export function csiDataOf({ csiFiles }: SimHostState, uid: string, path: string): string | null {
   for (const [place, { data }] of csiFiles) if (place.endsWith(`/pods/${uid}/volumes/${path}/mount`)) return data;
   return null;

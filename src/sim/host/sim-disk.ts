@@ -1,4 +1,4 @@
-// The one disk of a simulated host, and what the node and its pods use of it and of memory.
+// The one disk of a simulated host, and the usage of it and of memory by the node and its pods.
 import { instantOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
@@ -16,7 +16,7 @@ export interface DiskUsers {
   imageBytes(): number;
   /** Pods of which containers run. */
   runningPods(): readonly SimRunningPod[];
-  /** How far the node's wall clock is ahead of the time that the model is given. */
+  /** The offset of the node's wall clock from the model's time. */
   readonly wallOffset: Micros;
 }
 

@@ -61,7 +61,7 @@ export class SimHost implements DiskUsers {
   }
 }
 
-/** What the request is about: a uid, a path or a name. */
+/** The subject of the request: a uid, a path or a name. */
 function subjectOf(request: HostOperations[HostOperationName]['request']): string {
   const fields = (request ?? {}) as { readonly [Name in 'uid' | 'path' | 'link' | 'podLogDirectory']?: string } & { readonly name?: string | readonly string[] };
   const name = fields.uid ?? fields.path ?? fields.link ?? fields.podLogDirectory ?? fields.name ?? '';

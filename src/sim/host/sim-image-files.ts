@@ -1,4 +1,4 @@
-// Files of image pulls, and what the node has credentials from, as a model.
+// Files of image pulls, and the node's sources of credentials, as a model.
 import { byCodeUnits } from '../../domain/values/text-order.js';
 import type { Micros } from '../../ports/micros.js';
 import type { PullRecordFile, PullRecordOperations } from '../../ports/outbound/pull-records.js';

@@ -4,7 +4,7 @@ import type { ModelOf } from './host-ports.js';
 import { HostRefusal } from './refusal.js';
 
 export interface SimShutdownState {
-  /** There is an init that speaks of shutdowns. */
+  /** Whether init supports inhibitor locks. */
   isPresent: boolean;
   shuttingDown: boolean;
   isLocked: boolean;

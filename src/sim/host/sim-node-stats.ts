@@ -1,4 +1,4 @@
-// What a simulated node and its pods use: figures that a scenario sets, counted for as long as the pod's containers run, on the one disk of the host.
+// Usage of a simulated node and its pods: figures of the scenario, counted while the pod's containers run, on the one disk of the host.
 
 import { formatRfc3339 } from '../../domain/values/time.js';
 import type { Instant } from '../../ports/instant.js';
@@ -14,7 +14,7 @@ export interface SimPodUsage {
 }
 
 export interface SimUsage {
-  /** In use beside the pods. */
+  /** In use besides the pods. */
   memoryBytes: number;
   dedicatedImageFs: boolean;
   processes: number;

@@ -69,7 +69,7 @@ export class SimPodCgroups {
     return found.sort((a, b) => (a.uid < b.uid ? -1 : 1));
   }
 
-  /** What is left out stays as it was. */
+  /** Absent values stay unchanged. */
   private write(path: string, values: CgroupValues): void {
     const before = this.state.cgroupValues.get(path);
     if (before === undefined) {

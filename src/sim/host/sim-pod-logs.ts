@@ -61,7 +61,7 @@ export class SimPodLogs {
     return removed;
   }
 
-  /** A log file is there, made without the agent. */
+  /** Creates a log file without the agent. */
   writeLog(path: string): void {
     const [directory = '', container = '', file = ''] = elementsBelow(this.settings.podLogsDirectory, path);
     const containers = this.state.logs.get(directory) ?? new Map<string, Map<string, number>>();
@@ -70,7 +70,7 @@ export class SimPodLogs {
     containers.set(container, files.set(file, files.get(file) ?? 0));
   }
 
-  /** A log file goes away without the agent: moved by a rotation, deleted by hand. */
+  /** Removes a log file without the agent: moved by a rotation, deleted by hand. */
   loseLog(path: string): void {
     const { files, file } = this.logFile(path);
     files.delete(file);
@@ -81,7 +81,7 @@ export class SimPodLogs {
     for (const name of files.keys()) if (name.startsWith(file)) files.delete(name);
   }
 
-  /** The set that a path's file is or would be in; an unattached one when there is no such directory. */
+  /** The set of files that contains the path's file; an unattached one if the directory is absent. */
   private logFile(path: string): { readonly files: Map<string, number>; readonly file: string } {
     const elements = elementsBelow(this.settings.podLogsDirectory, path);
     if (elements.length < 2) throw new HostRefusal('permission-denied', `${path} is no log of a pod below ${this.settings.podLogsDirectory}`);

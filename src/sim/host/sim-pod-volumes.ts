@@ -18,7 +18,7 @@ import { checkName, HostRefusal } from './refusal.js';
 import type { SimSubPaths } from './sim-sub-paths.js';
 import { volumesOf } from './sim-volume-mounts.js';
 
-/** As the real adapter has it. */
+/** As in the real adapter. */
 const readFileBytesMax = 1024 * 1024;
 
 export class SimPodVolumes {

@@ -1,4 +1,4 @@
-// Project quotas of the host's one file system, as a model: by directory which project it has, with what a scenario says that pods use.
+// Project quotas of the host's one file system, as a model: the project of each directory, with the scenario's usage of pods.
 import { firstProjectId, type ProjectQuotaOperations, type QuotaAssignment, type QuotaPlace } from '../../ports/outbound/project-quotas.js';
 import type { ModelOf } from './host-ports.js';
 import type { SimHostState } from './host-state.js';
@@ -12,7 +12,7 @@ export class SimProjectQuotas implements ModelOf<ProjectQuotaOperations> {
     const { isSupported, projects } = this.state.projectQuotas;
     if (this.state.podDirectories.get(place.uid)?.volumes.has(keyOf(place)) !== true) throw new HostRefusal('not-found', `the pod ${place.uid} has no volume ${keyOf(place)}`);
     if (!isSupported) return { kind: 'unsupported', reason: 'the simulated file system has no project quotas' };
-    // As the real one does when it has a reason to look: volumes that are gone.
+    // As the real one does when needed: frees the projects of removed volumes.
     for (const record of projects.keys()) if (!this.isThere(record)) projects.delete(record);
     const taken = new Set(projects.values());
     let projectId = projects.get(recordOf(place)) ?? firstProjectId;

@@ -1,5 +1,5 @@
-// Sub paths as a model: what is in pods' volumes and at the host's paths, and which of it is bound below a pod's directory.
-// Invariant: a bind names a file that is there; nothing is removed while it is bound.
+// Sub paths as a model: the content of pods' volumes and of host paths, and the bind mounts below a pod's directory.
+// Invariant: a bind mount's file exists, and nothing is removed while it is bound.
 import { podVolumeDirectory } from '../../domain/values/pod-directories.js';
 import type { PathEntry, SubPathOperations, SubPathStep, VolumeLeftovers } from '../../ports/outbound/pod-volumes.js';
 import type { SimHostSettings } from './host-options.js';
@@ -61,7 +61,7 @@ export class SimSubPaths {
       return;
     }
     const target = step.operation === 'bind' ? step.target : step.path;
-    // Its directory as a whole goes with the last volume's.
+    // The whole directory is removed with the last volume's.
     if (step.operation === 'remove-if-empty') return;
     const elements = elementsBelow(`${this.settings.rootDirectory}/pods/${uid}/volume-subpaths`, target);
     this.stepBelow(pod, elements, step);

@@ -63,7 +63,7 @@ export class SimManifests {
     return this.state.watched.delete(path) ? changed({ kind: 'gone', path }) : this.entryEvent(path, 'deleted');
   }
 
-  /** The directory goes, with all that is in it. */
+  /** Removes the directory with its content. */
   removeDirectory(path: string): ManifestsChanged | null {
     this.state.directories.delete(path);
     for (const file of [...this.state.files.keys()]) if (parentOf(file) === path) this.state.files.delete(file);

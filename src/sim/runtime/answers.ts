@@ -1,4 +1,4 @@
-// Answers of a simulated port: what comes back, and how long after it was asked.
+// Answers of a simulated port: the outcome, and its delay.
 import type { Micros } from '../../ports/micros.js';
 import type { Outcome, PortErrorKind } from '../../ports/port-error.js';
 

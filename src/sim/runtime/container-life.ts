@@ -26,7 +26,7 @@ export interface RuntimeParts {
 }
 
 const killedExitCode = 137;
-/** What runtimes report for a process that never came to run. */
+/** The exit code that runtimes report for a process that failed to start. */
 const startErrorExitCode = 128;
 
 export class ContainerLife {
@@ -164,13 +164,13 @@ export class ContainerLife {
     this.tell('deleted', container, now);
   }
 
-  /** The running container ends now, as it was going to. */
+  /** Ends the running container now, with its planned outcome. */
   end(container: SimContainer, now: Micros): void {
     container.ending ??= { exitCode: 0, reason: 'Completed', message: '' };
     this.finish(container, now);
   }
 
-  /** What isn't named stays; so does what is given as nothing. */
+  /** Unset and empty fields stay unchanged. */
   updateResources({ containerId, resources }: ContainerOperations['updateResources']['request']): Answer<null> {
     const { state, latencies } = this.parts;
     const container = state.containers.get(containerId);
@@ -220,7 +220,7 @@ function selects(selector: ScriptSelector, config: ContainerConfig, { config: { 
   return Object.entries(selector.labels ?? {}).every(([key, value]) => labels[key] === value);
 }
 
-/** The runtime is given an id where the image was resolved before; then what the pod's author wrote is compared. */
+/** The runtime gets an id if the image was resolved before; then the pod author's reference is compared. */
 function sameImage(image: string, { image: { image: asked, userSpecifiedImage } }: ContainerConfig): boolean {
   const wanted = parseImageReference(image)?.text;
   return wanted !== undefined && [asked, userSpecifiedImage].some((name) => name !== undefined && parseImageReference(name)?.text === wanted);

@@ -38,7 +38,7 @@ export interface ContainerScript {
   /** '' for the usual one of the exit code. */
   readonly reason: string;
   readonly message: string;
-  /** How long it takes to end when asked; null: ignores it. */
+  /** How long it takes to end after SIGTERM; null: ignores it. */
   readonly termMicros: Micros | null;
   readonly termExitCode: number;
   readonly logLinesPerSecond: number;

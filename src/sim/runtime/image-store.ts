@@ -32,7 +32,7 @@ export class ImageStore {
     }
   }
 
-  /** Puts the images in that are there from the start. For a fresh state only. */
+  /** Adds the initial images. For a fresh state only. */
   fill(): void {
     for (const [text, entry] of this.catalogue) {
       const reference = parseImageReference(text);
@@ -40,7 +40,7 @@ export class ImageStore {
     }
   }
 
-  /** By id, by reference or by what would be the reference. */
+  /** By id, by reference or by the normalized reference. */
   find(name: string): RuntimeImage | null {
     const byId = this.state.images.get(name) ?? this.state.images.get(`sha256:${name}`);
     if (byId !== undefined) return byId;

@@ -4,7 +4,7 @@ import type { Micros } from '../../ports/micros.js';
 export interface SimImageEntry {
   readonly reference: string;
   readonly sizeBytes: number;
-  /** In the store from the start. */
+  /** Whether it is in the store initially. */
   readonly present?: boolean;
   readonly pinned?: boolean;
   readonly uid?: number;
@@ -13,7 +13,7 @@ export interface SimImageEntry {
   readonly needsCredentials?: boolean;
   /** A pull is refused unless it comes with one of these. */
   readonly accepts?: readonly { readonly username: string; readonly password: string }[];
-  /** How containers of it behave, unless the pod says otherwise. */
+  /** The script of its containers, unless the pod has one. */
   readonly script?: string;
 }
 
@@ -31,7 +31,7 @@ export interface ScriptRule {
   readonly script: string;
 }
 
-/** How long the runtime takes for what it is asked, without what the container or the network adds. */
+/** The runtime's own latencies, without those of the container or the network. */
 export interface SimLatencies {
   readonly look: Micros;
   readonly runSandbox: Micros;
@@ -56,12 +56,12 @@ export interface SimRuntimeOptions {
   readonly userNamespaces?: boolean;
   /** Whether its handlers can make mounts below a read-only one read-only; they can by default. */
   readonly recursiveReadOnlyMounts?: boolean;
-  /** Whether it knows the policy Strict of supplemental groups; null: it says nothing of that, as before containerd 2. It does by default. */
+  /** Whether it supports the policy Strict of supplemental groups; null: not reported, as before containerd 2. Default true. */
   readonly supplementalGroupsPolicy?: boolean | null;
-  /** Whether its status names handlers and what they can do; not before containerd 2. It does by default. */
+  /** Whether its status has handlers and their features; not before containerd 2. Default true. */
   readonly tellsHandlers?: boolean;
   readonly runtimeName?: string;
-  /** Containers can be checkpointed, as with containerd 2 and CRIU; else that is UNIMPLEMENTED, as with containerd 1.6. They can unless said otherwise. */
+  /** Whether containers can be checkpointed, as with containerd 2 and CRIU; otherwise UNIMPLEMENTED, as with containerd 1.6. Default true. */
   readonly offersCheckpoints?: boolean;
   readonly latencies?: Partial<SimLatencies>;
 }

@@ -12,7 +12,7 @@ import type { ContainerScript } from './container-script.js';
 
 export interface SimSandbox {
   readonly id: string;
-  /** What it reserves in `names`. */
+  /** Its reserved name in `names`. */
   readonly name: string;
   readonly config: SandboxConfig;
   readonly runtimeHandler: string;
@@ -35,7 +35,7 @@ export interface Ending {
 
 export interface SimContainer {
   readonly id: string;
-  /** What it reserves in `names`. */
+  /** Its reserved name in `names`. */
   readonly name: string;
   readonly sandboxId: string;
   readonly podUid: string;
@@ -45,9 +45,9 @@ export interface SimContainer {
   /** A digest where the image has one. */
   readonly imageRef: string;
   readonly createdAt: Micros;
-  /** The three times as the wall clock showed them: what the runtime reports. */
+  /** The three times by the wall clock, as the runtime reports them. */
   readonly stamps: { readonly createdAt: Instant; startedAt: Instant | null; finishedAt: Instant | null };
-  /** As given at creation or by the last update. */
+  /** Those of the creation or the last update. */
   resources: LinuxContainerResources | null;
   state: ContainerRuntimeState;
   startedAt: Micros | null;
@@ -70,11 +70,11 @@ export interface SimRuntimeState {
   readonly containers: Map<string, SimContainer>;
   /** By id. */
   readonly images: Map<string, RuntimeImage>;
-  /** Under way, by reference. */
+  /** In progress, by reference. */
   readonly pulls: Map<string, SimPull>;
   /** Name of a sandbox or container -> the id that has it. */
   readonly names: Map<string, string>;
-  /** Pods that changed by themselves since `advance` was last asked. */
+  /** Pods that changed by themselves since the last `advance`. */
   readonly changedPods: Set<string>;
   /** Conditions that a scenario set otherwise than true. */
   runtimeReady: RuntimeCondition;
@@ -84,11 +84,11 @@ export interface SimRuntimeState {
   /** Addresses given out so far. */
   addresses: number;
   lastNow: Micros;
-  /** How far the node's wall clock is ahead of the time that the model is given. */
+  /** The offset of the node's wall clock from the model's time. */
   wallOffset: Micros;
 }
 
-/** What happened to a sandbox or container, for those who watch the runtime. A sandbox's notice carries its own id as containerId. */
+/** A change of a sandbox or container, for observers of the runtime. A sandbox's event has its own id as containerId. */
 export interface SimRuntimeEvent {
   readonly kind: 'created' | 'started' | 'stopped' | 'deleted' | 'logReopened';
   readonly at: Micros;
@@ -97,7 +97,7 @@ export interface SimRuntimeEvent {
   readonly containerId: string;
 }
 
-/** What the node's wall clock shows at a moment of the model. */
+/** The node's wall clock at a moment of the model. */
 export function stampOf({ wallOffset }: SimRuntimeState, at: Micros): Instant {
   return instantOf(at + wallOffset);
 }

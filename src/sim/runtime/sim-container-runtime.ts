@@ -58,13 +58,13 @@ export class SimContainerRuntime {
     for (const { id, endsAt, state: is } of state.containers.values()) if (is === 'running' && endsAt !== null) this.endings.push(endsAt, id);
   }
 
-  /** Answers one request. Time never goes back. */
+  /** Answers one request. Time never runs backwards. */
   handle<Name extends RuntimeOperationName>(op: Name, request: RequestOf<Name>, now: Micros): Answer<ReplyOf<Name>> {
     this.settle(now);
     return this.answer({ op, request } as AnyRequest, now) as Answer<ReplyOf<Name>>;
   }
 
-  /** What the workload behind an address answers; the runtime has no part in it, and may be down. */
+  /** The answer of the workload behind an address; independent of the runtime, which may be down. */
   probe<Name extends ProbingOperationName>(op: Name, request: ProbingPort[Name]['request'], now: Micros): Answer<ProbingPort[Name]['reply']> {
     this.settle(now);
     return this.workloads.probe({ op, request } as Parameters<Workloads['probe']>[0]) as Answer<ProbingPort[Name]['reply']>;
@@ -78,7 +78,7 @@ export class SimContainerRuntime {
     return next === Number.POSITIVE_INFINITY ? null : next;
   }
 
-  /** Lets happen what is due. Returns the pods that changed by themselves since the last time, in order of uid. */
+  /** Runs due events. Returns the pods that changed by themselves since the last time, sorted by uid. */
   advance(now: Micros): readonly string[] {
     this.settle(now);
     if (this.state.changedPods.size === 0) return nothing;
@@ -128,7 +128,7 @@ export class SimContainerRuntime {
     }
   }
 
-  /** An ending that was brought forward, or whose container is down or gone, leaves its entry behind. */
+  /** Drops entries of containers that ended earlier, or are down or removed. */
   private dropStaleEndings(): void {
     for (let first = this.endings.peek(); first !== null; first = this.endings.peek()) {
       const container = this.state.containers.get(first.value);

@@ -1,5 +1,5 @@
-// What runs in simulated containers, as far as one can ask it: commands executed in it, and what it answers on its ports.
-// Invariant: a workload answers only while its container runs and its sandbox has a network; asking changes nothing.
+// The workloads of simulated containers: commands executed in them, and answers on their ports.
+// Invariant: a workload answers only while its container runs and its sandbox has a network; requests change nothing.
 import { addressText } from '../../domain/values/address-text.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
@@ -50,7 +50,7 @@ export class Workloads {
     }
   }
 
-  /** On the host's network sandboxes have no address of their own. One that says what it listens on comes before those that take anything. */
+  /** On the host's network sandboxes have no address of their own. A container with listed ports takes precedence over those with any. */
   private listener(host: string, port: number): SimContainer | null {
     const { state, view } = this.parts;
     const sandboxes = [...state.sandboxes.values()].filter(({ state }) => state === 'ready');

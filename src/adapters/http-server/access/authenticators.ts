@@ -29,7 +29,7 @@ export interface AuthenticationOptions {
 const anonymousUser: UserInfo = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
 const authenticated = 'system:authenticated';
 const lookupMillis = 30_000;
-/** As many as a cluster's scrapers and administrators have by far. */
+/** Far more than a cluster's scrapers and administrators need. */
 const tokensMax = 4096;
 /** Any client of the port can send unknown tokens; their reviews are subject to the agent's own request rate. */
 const lookupsMax = 100;

@@ -24,7 +24,7 @@ const answersMax = 8192;
 /** Decisions for requests longer than this aren't cached, so that long names can't fill the memory. */
 const keptLengthMax = 10_000;
 const lookupMillis = 30_000;
-/** Of those who are known, and may ask for a few things each. */
+/** For authenticated users, with a few requests each. */
 const lookupsMax = 1024;
 
 export class WebhookAuthorizer implements Authorizer {

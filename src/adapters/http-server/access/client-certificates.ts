@@ -41,7 +41,7 @@ export class ClientCertificates {
     this.generation++;
   }
 
-  /** What a connection's client has shown; null: nothing. To be called right after the handshake, once. */
+  /** A client's certificate; null: none. Call it right after the handshake, once. */
   shownBy(socket: TLSSocket): ClientCertificate | null {
     const certificate = socket.getPeerX509Certificate();
     if (certificate === undefined) return null;
@@ -70,7 +70,7 @@ export class ClientCertificates {
   }
 }
 
-/** Values of the attribute that carries a user's UID; Node prints attributes that it has no name for by their number. */
+/** Values of the attribute with a user's UID; Node prints attributes without a known name by their number. */
 function uidsIn(subject: string): string[] {
   return subject.split('\n').flatMap((line) => (line.startsWith(`${uidOid}=`) ? [line.slice(uidOid.length + 1)] : []));
 }

@@ -1,6 +1,6 @@
-// Answers that are kept for a while, of questions that many may ask at once: one question is under way per key, the others wait for it.
-// Invariants: what failed is never kept; at most `most` answers are, and the one that was not used for longest goes first; no more questions are
-// under way than may be.
+// Caches answers for a while, for questions that many may ask at once: one question per key is in progress, other callers wait for it.
+// Invariants: failures are never cached; at most `most` answers are, and the least recently used one is dropped first; the number of questions in
+// progress is limited.
 import { PortError } from '../../../ports/port-error.js';
 
 export interface KeptAnswer<Value> {
@@ -23,7 +23,7 @@ export class KeptAnswers<Value> {
     return this.kept.size;
   }
 
-  /** Errors: those of asking; resource-exhausted where too many questions are under way. */
+  /** Errors: those of `ask`; resource-exhausted if too many questions are in progress. */
   async get(key: string, ask: () => Promise<KeptAnswer<Value>>): Promise<Value> {
     const known = this.kept.get(key);
     if (known !== undefined) {

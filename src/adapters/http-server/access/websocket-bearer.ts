@@ -1,5 +1,5 @@
-// A bearer token among the subprotocols of a WebSocket: browsers can't set headers, so it comes beside the protocol that is spoken
-// (spec/config-and-api.md, 9.1). Invariant: it is for this server alone; what is handed on to the runtime is without it.
+// A bearer token among the subprotocols of a WebSocket: browsers can't set headers, so it comes beside the real protocol
+// (spec/config-and-api.md, 9.1). Invariant: it is for this server only; the request to the runtime is without it.
 import type { IncomingHttpHeaders } from 'node:http';
 
 const prefix = 'base64url.bearer.authorization.k8s.io.';
@@ -7,7 +7,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const protocolsOf = (value: string): string[] => value.split(',').map((protocol) => protocol.trim());
 
-/** null: none is given. 'invalid': more than one, none that is spoken beside it, or one that is not base64url of UTF-8. */
+/** null: absent. 'invalid': more than one, no real protocol beside it, or not base64url of UTF-8. */
 export function websocketBearer(headers: IncomingHttpHeaders): { readonly token: string } | 'invalid' | null {
   if (headers.upgrade?.toLowerCase() !== 'websocket' || !/\bupgrade\b/i.test(headers.connection ?? '')) return null;
   const protocols = protocolsOf(headers['sec-websocket-protocol'] ?? '');

@@ -1,4 +1,4 @@
-// Asks an apiserver again when it may have been a passing failure: five times in all, 500 ms apart and half as long again each time, with a
+// Retries requests to an apiserver after transient failures: five tries in all, 500 ms apart and half as long again each time, with a
 // fifth of that at random (spec/config-and-api.md, 9.1 and 9.3).
 import { setTimeout as delay } from 'node:timers/promises';
 import { PortError, type PortErrorKind } from '../../../ports/port-error.js';

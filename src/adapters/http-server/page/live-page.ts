@@ -18,9 +18,9 @@ export interface LivePageOptions {
   readonly address: string;
   /** 0: any free one. */
   readonly port: number;
-  /** What has to be shown to see anything of the node. */
+  /** Required for all data of the node. */
   readonly key: string;
-  /** Where page.html, page.css and page.js are. */
+  /** The directory of page.html, page.css and page.js. */
   readonly assets: string;
   readonly data: () => Promise<unknown>;
   /** Answers `/containerLogs/{namespace}/{pod}/{container}`. */

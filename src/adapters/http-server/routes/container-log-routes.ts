@@ -1,4 +1,4 @@
-// /containerLogs/{namespace}/{pod}/{container}: a container's log, as it is or as it comes (spec/config-and-api.md, 10.5).
+// /containerLogs/{namespace}/{pod}/{container}: a container's log, complete or followed (spec/config-and-api.md, 10.5).
 
 import { goQuote } from '../../../domain/values/go-text.js';
 import type { LogChunk, LogReadOptions } from '../../../domain/values/log-read-options.js';

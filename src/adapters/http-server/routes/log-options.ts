@@ -33,7 +33,7 @@ export function logQueryOf(query: URLSearchParams, wall: Instant): LogQuery | Ht
   return { options, previous: isTrue(query, 'previous'), stream };
 }
 
-/** As the API machinery reads it: given without a value is true, too. */
+/** As the API machinery reads it: a parameter without a value is true, too. */
 function isTrue(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && !['false', '0'].includes(value.toLowerCase());

@@ -7,7 +7,7 @@ import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-ro
 import { fileBytes, nodeLogRoute, type OpenLogEntry } from './node-log-routes.js';
 
 export interface Journal {
-  /** null: there is no journal. */
+  /** null: no journal. */
   units(signal: AbortSignal): Promise<ReadonlySet<string> | null>;
   run(words: readonly string[], signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
@@ -18,7 +18,7 @@ export interface NodeLogSources {
   readonly journal: Journal;
 }
 
-/** As `nodeLogRoute`, and queries. */
+/** `nodeLogRoute` with queries. */
 export function nodeLogQueryRoute(sources: NodeLogSources): KubeletRoute {
   const { open, queries } = sources;
   const files = nodeLogRoute(open);

@@ -68,7 +68,7 @@ async function fileAnswer(entry: Extract<LogEntry, { kind: 'file' }>, range: str
   return { kind: 'stream', status: part === null ? 200 : 206, headers: { ...headers, ...length, ...ranged }, chunks: fileBytes(file, from, to) };
 }
 
-/** One range; null: the whole file, also where several or none that can be understood are asked for. */
+/** One range; null: the whole file, also for several ranges or malformed ones. */
 function rangeOf(range: string | undefined, size: number): readonly [from: number, to: number] | 'unsatisfiable' | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(range ?? '');
   if (match === null || (match[1] === '' && match[2] === '')) return null;
@@ -78,12 +78,12 @@ function rangeOf(range: string | undefined, size: number): readonly [from: numbe
   return Number(first) >= size || to <= Number(first) ? 'unsatisfiable' : [Number(first), to];
 }
 
-/** Of a part of a file, which is closed at its end. */
+/** A part of a file, which is closed at its end. */
 export async function* fileBytes(file: FileHandle, from: number, to: number): AsyncGenerator<Uint8Array> {
   try {
     for (let at = from; at < to; ) {
       const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(chunkBytes, to - at)), 0, Math.min(chunkBytes, to - at), at);
-      // It was cut meanwhile; what was promised can't be had any more.
+      // Truncated meanwhile; the announced length is no longer possible.
       if (bytesRead === 0) return;
       at += bytesRead;
       yield buffer.subarray(0, bytesRead);

@@ -12,7 +12,7 @@ export interface ProfileSources {
 }
 
 const cpuSeconds = 30;
-/** What is sampled is what is allocated meanwhile. */
+/** The sampling covers allocations during this time. */
 const heapSeconds = 5;
 const secondsMax = 300;
 
@@ -46,7 +46,7 @@ async function taken(take: TakeProfile, what: string, name: string, seconds: num
   }
 }
 
-/** What is no number above 0 counts as not given. */
+/** Anything but a number above 0 counts as absent. */
 function secondsOf(query: URLSearchParams, otherwise: number): number {
   const seconds = Number(query.get('seconds') ?? '');
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, secondsMax) : otherwise;

@@ -47,7 +47,7 @@ export function healthKubeletRoutes(queries: Pick<AgentQueries, 'health'>): read
   ];
 }
 
-/** @param configuration the whole effective configuration, without what is secret in it */
+/** @param configuration the complete effective configuration, without secrets */
 export function configzRoute(configuration: () => unknown): KubeletRoute {
   const headers = { 'Content-Type': json, 'X-Content-Type-Options': 'nosniff' };
   return { pattern: '/configz', methods: null, produces: null, answer: () => ({ status: 200, headers, body: goJson({ kubeletconfig: configuration() }) }) };

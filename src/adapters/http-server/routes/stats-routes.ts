@@ -28,7 +28,7 @@ async function summaryText({ node, pods = [] }: { readonly node: unknown; readon
   const share = new LoopShare();
   const parts: string[] = [];
   for (let from = 0; from < pods.length; from += podsAtOnce) {
-    // In its surroundings, which give the right indentation and are cut off again.
+    // Formatted within its surroundings, for the right indentation, which are removed again.
     parts.push(goIndentedJson({ pods: pods.slice(from, from + podsAtOnce) }).slice(podsHead.length, -podsEnd.length));
     await (share.pause() ?? undefined);
   }
@@ -46,7 +46,7 @@ function goIndentedJson(value: unknown): string {
 export interface MetricsPage {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of one scrape, in pieces that are each a whole number of families. */
+  /** One scrape, in pieces of whole families. */
   texts(): AsyncIterable<string> | Iterable<string> | Promise<Iterable<string>>;
 }
 

@@ -1,6 +1,6 @@
-// /exec, /attach, /portForward and /run (spec/config-and-api.md, 10.2 and 12): sessions are opened by the runtime, and the connection is
-// handed on to it. With ExtendWebSocketsToKubelet WebSockets in which a client can end its input, and tunnels of SPDY, are translated to SPDY.
-// Invariant: no session is opened for a request that is not well-formed.
+// /exec, /attach, /portForward and /run (spec/config-and-api.md, 10.2 and 12): the runtime opens sessions, and the connection is
+// passed to it. With ExtendWebSocketsToKubelet WebSockets in which a client can end its input, and tunnels of SPDY, are translated to SPDY.
+// Invariant: no session is opened for a malformed request.
 
 import type { Found, NodeContainerOperations, StreamWishes } from '../../../ports/inbound/node-containers.js';
 import type { Call, PortOf } from '../../../ports/operation.js';
@@ -10,7 +10,7 @@ import { type HttpAnswer, plainText } from '../http-answer.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute, ProxyAnswer } from '../kubelet-routes.js';
 
 const methods = ['GET', 'POST'];
-/** Looking for the container and opening a session take this long at most. */
+/** The time limit for finding the container and opening a session. */
 const openMicros = 120_000_000;
 const portMax = 65_535;
 
@@ -75,7 +75,7 @@ function wishesOf(query: URLSearchParams): StreamWishes | null {
   return wishes.stdin || wishes.stdout || wishes.stderr ? wishes : null;
 }
 
-/** Those of a WebSocket client that can't say them on the stream; SPDY clients can. */
+/** Ports of a WebSocket client whose protocol can't name them on the stream; SPDY clients can. */
 function legacyPorts(question: KubeletQuestion): readonly number[] | HttpAnswer {
   if (!isWebSocket(question)) return [];
   const texts = question.query.getAll('port').flatMap((text) => text.split(','));
@@ -90,7 +90,7 @@ function legacyPorts(question: KubeletQuestion): readonly number[] | HttpAnswer 
   return ports;
 }
 
-/** A client that can't end its input by a message is understood by runtimes as it is. */
+/** Runtimes understand clients that can't end their input by a message. */
 function commandTranslation(question: KubeletQuestion, wishes: StreamWishes, translates: boolean): ProxyAnswer['translation'] {
   return translates && isWebSocket(question) && offeredProtocols(question).includes(closableChannels) ? { kind: 'command', wishes } : undefined;
 }

@@ -14,7 +14,7 @@ function page(name: string, lines: readonly string[]): string {
   return `\nkubelet ${name}\n${warning}\n\n${lines.join('\n')}\n`;
 }
 
-/** @param flags by name, without what is secret in them */
+/** @param flags by name, without secrets */
 export function flagzRoute(flags: () => ReadonlyMap<string, string>): KubeletRoute {
   const plain = (): string => {
     const lines = [...flags()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, value]) => `${name}=${value}`);
@@ -86,13 +86,13 @@ const notAcceptable = {
   code: 406,
 };
 
-/** How what is for programs is written. */
+/** The serializers of structured formats. */
 const written: Readonly<Record<string, (value: object) => string>> = {
   'application/json': (value) => JSON.stringify(value, null, 2),
   'application/yaml': formatYaml,
 };
 
-/** Text for people, JSON or YAML for those who name kind and version; without that it would have no version that could be kept to. */
+/** Text for users, JSON or YAML for clients that name kind and version; otherwise no version could be guaranteed. */
 function zPage({ headers }: KubeletQuestion, kind: string, plain: () => string, structured: () => object): HttpAnswer {
   const accept = headers.accept ?? '';
   for (const part of accept === '' ? ['text/plain'] : accept.split(',')) {

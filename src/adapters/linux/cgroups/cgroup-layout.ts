@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { parseMountinfo } from '../../native-linux/index.js';
 
-/** Where v2 is mounted when it is the host's layout. */
+/** The mount point of v2 if it is the host's layout. */
 const unifiedMountPoint = '/sys/fs/cgroup';
-/** Where hybrid hosts have it. runc puts a container's processes into this tree, too, below the same path. */
+/** The v2 mount point on hybrid hosts. runc puts a container's processes into this tree, too, below the same path. */
 const hybridMountPoint = '/sys/fs/cgroup/unified';
 
 export interface CgroupHierarchy {

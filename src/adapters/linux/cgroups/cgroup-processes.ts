@@ -1,5 +1,5 @@
 // The processes in a cgroup and below it, and ending them.
-// Invariant: this process, the init process and what has no number in our pid namespace (0) are never signalled.
+// Invariant: this process, the init process and processes without a number in this pid namespace (0) are never signalled.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { errnoName } from '../../storage/index.js';
 
@@ -31,7 +31,7 @@ export function killProcesses(paths: readonly string[]): void {
   }
 }
 
-/** What is frozen on v1 does not even die; thaws the cgroups and what is below them, where they have a freezer. */
+/** Frozen processes on v1 don't even die; thaws the cgroups and those below, if they have a freezer. */
 export function thaw(path: string, levels = cgroupLevelsMax): void {
   try {
     writeFileSync(`${path}/freezer.state`, 'THAWED', { flag: 'r+' });
@@ -42,7 +42,7 @@ export function thaw(path: string, levels = cgroupLevelsMax): void {
   if (levels > 0) for (const name of childCgroups(path)) thaw(`${path}/${name}`, levels - 1);
 }
 
-/** How many are in there, for an error that says so. */
+/** The number of processes, for an error message. */
 export function countProcesses(paths: readonly string[]): number {
   const pids = new Set<number>();
   for (const path of paths) collectProcesses(path, pids, cgroupLevelsMax);
@@ -54,7 +54,7 @@ function collectProcesses(path: string, pids: Set<number>, levels: number): void
   if (levels > 0) for (const name of childCgroups(path)) collectProcesses(`${path}/${name}`, pids, levels - 1);
 }
 
-/** Names of the cgroups directly below; none when it is gone. */
+/** Names of the direct child cgroups; empty if it is gone. */
 export function childCgroups(path: string): string[] {
   return absentIsEmpty(() => readdirSync(path, { withFileTypes: true })).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 }

@@ -1,7 +1,7 @@
-// Making and removing cgroups in every tree of the host. A name is a list of elements from the root of the trees.
-// What is done at each pod's start and end are lists of steps that don't hold up the event loop: the kernel takes a lock of all cgroups for each, and
-// others wait for it, too. The values of a cgroup that is made go into the list that makes it.
-// Invariant: what a failed `make` made is removed again; removal goes children first and never outside the cgroup it was asked for.
+// Creates and removes cgroups in every tree of the host. A name is a list of elements from the root of the trees.
+// A pod's start and end are step lists that don't block the event loop: the kernel takes a lock of all cgroups for each step, for which
+// other processes wait, too. A new cgroup's values are in the list that makes it.
+// Invariant: a failed `make` removes what it made; removal is children first and never outside the requested cgroup.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { byPath, type FileStepOutcomes, type FileStepRunner, FileSteps, listedEntries, type StepIndex, tolerated } from '../../native-linux/index.js';
@@ -17,13 +17,13 @@ const valueBytesMax = 65_536;
 /** A pod's cgroup without one of these, where the host has it, is not a pod's cgroup. */
 const neededUnified = ['cpu', 'cpuset', 'memory', 'hugetlb', 'pids'];
 const neededSeparate: ReadonlySet<string> = new Set(['cpu', 'cpuacct', 'cpuset', 'memory', 'systemd', 'pids', 'hugetlb']);
-/** A fresh v1 cpuset has no CPU and no memory node, and takes no process before it has. */
+/** A new v1 cpuset has no CPU and no memory node, and accepts no process before it has. */
 const inheritedFiles = ['cpuset.cpus', 'cpuset.mems'];
 
 export interface MadeCgroup {
   /** Whether any directory was made for it. */
   readonly created: boolean;
-  /** As `missing` answers it. */
+  /** In the form of `missing`. */
   readonly missing: readonly string[];
   /** What kept values from being written; null: nothing. */
   readonly problem: Error | null;
@@ -47,7 +47,7 @@ export class CgroupTree {
     return this.layout.hierarchies.map(({ mountPoint }) => directoryOf(mountPoint, name));
   }
 
-  /** As `directories`, and where only runtimes make it. */
+  /** `directories`, plus those that only runtimes make. */
   possibleDirectories(name: readonly string[]): string[] {
     const { hybrid } = this.layout;
     return hybrid === null ? this.directories(name) : [...this.directories(name), directoryOf(hybrid, name)];
@@ -66,12 +66,12 @@ export class CgroupTree {
 
   /**
    * Makes it with its parents in each tree, and writes its values.
-   * @param rewrite the values are written also where it was there
+   * @param rewrite writes the values even if it existed
    */
   async make(name: readonly string[], files: readonly CgroupValueFile[], rewrite: boolean): Promise<MadeCgroup> {
     const made: string[] = [];
     const writes = this.writesOf(name, files);
-    // A fresh v1 cpuset is given its parent's CPUs first.
+    // A new v1 cpuset gets its parent's CPUs first.
     const isEarly = rewrite && !writes.some(({ name: file }) => inheritedFiles.includes(file));
     let written: WrittenValues | null;
     let missing: readonly string[] = [];
@@ -95,7 +95,7 @@ export class CgroupTree {
     return { created, missing, problem: await valueProblem(this.steps, written.list, written.outcomes, written.values) };
   }
 
-  /** Writes values of a cgroup that is there. Answers with what kept one from being written; null: nothing. */
+  /** Writes values of an existing cgroup. Returns the error of one that couldn't be written; null: none. */
   async setValues(name: readonly string[], files: readonly CgroupValueFile[]): Promise<Error | null> {
     return this.write(this.writesOf(name, files));
   }
@@ -130,14 +130,14 @@ export class CgroupTree {
     return directories.every((_, index) => outcomes.status(index) === 1);
   }
 
-  /** Only what is empty: others may have made theirs in a parent meanwhile. */
+  /** Removes only empty ones: others may have made theirs in a parent meanwhile. */
   private async unmake(made: readonly string[]): Promise<void> {
     const list = new FileSteps([]);
     for (const directory of made.toReversed()) list.removeDirectory(byPath, directory, tolerated.anything);
     await this.steps.run(list);
   }
 
-  /** The last level is tried first: at a pod's start its parents are there. */
+  /** Tries the last level first: at a pod's start its parents exist. */
   private async makeDirectories(name: readonly string[], made: string[], writes: readonly CgroupWrite[]): Promise<WrittenValues> {
     const first = await this.makeLevel(name, made, writes);
     if (!('error' in first)) return first;
@@ -149,7 +149,7 @@ export class CgroupTree {
     return second;
   }
 
-  /** One directory in each tree, what it inherits, and its values. Parents may lack, or be there without what is to be inherited. */
+  /** One directory in each tree, its inherited values, and its own. Parents may be missing, or lack the inherited values. */
   private async makeLevel(name: readonly string[], made: string[], writes: readonly CgroupWrite[]): Promise<WrittenValues | { readonly error: Error }> {
     const list = new FileSteps([]);
     const directories = this.directories(name);
@@ -172,7 +172,7 @@ export class CgroupTree {
     return { list, outcomes, values };
   }
 
-  /** Also of a directory that was there: a kill may have come between making it and writing into it. */
+  /** Also for an existing directory: a kill may have come between making it and writing into it. */
   private inheritedValues(list: FileSteps, name: readonly string[]): { readonly path: string; readonly own: StepIndex; readonly above: StepIndex }[] {
     const cpusets = this.layout.hierarchies.filter(({ controllers }) => controllers.includes('cpuset'));
     return cpusets.flatMap(({ mountPoint }) =>
@@ -196,8 +196,8 @@ export class CgroupTree {
   }
 
   /**
-   * Every cgroup above it passes on all controllers that the host has: a child has what its parent passes on. Once a class of pods, so it may
-   * hold up the loop.
+   * Every cgroup above it delegates all controllers of the host: a child has only those that its parent delegates. Runs once per class of pods, so it may
+   * block the loop.
    */
   private enableControllers(name: readonly string[]): void {
     const mountPoint = this.layout.hierarchies[0]!.mountPoint;
@@ -207,7 +207,7 @@ export class CgroupTree {
       const enabled = controllersIn(control) ?? [];
       const wanted = available.filter((controller) => !enabled.includes(controller)).map((controller) => `+${controller}`);
       if (wanted.length === 0 || tryWrite(control, wanted.join(' '))) continue;
-      // One that can't be passed on must not hold up the others; whether a needed one lacks is seen afterwards.
+      // A failed one must not prevent the others; the caller checks for missing ones.
       for (const one of wanted) tryWrite(control, one);
     }
   }
@@ -222,7 +222,7 @@ function directoryOf(mountPoint: string, name: readonly string[]): string {
   return name.length === 0 ? mountPoint : `${mountPoint}/${name.join('/')}`;
 }
 
-/** Null when there is no such file. */
+/** Null if the file is absent. */
 function controllersIn(path: string): string[] | null {
   try {
     return readFileSync(path, 'latin1').split(/\s+/).filter(Boolean);

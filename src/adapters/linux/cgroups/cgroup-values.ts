@@ -34,7 +34,7 @@ const reservedPages = /^hugetlb\..+\.rsvd\./;
 /** Not every kernel has huge pages under control, nor processes. */
 const optionalControllers: ReadonlySet<string> = new Set(['hugetlb', 'pids']);
 
-/** Where each value is written. @param directoryOf the cgroup's directory below a mount point */
+/** The file of each value. @param directoryOf the cgroup's directory below a mount point */
 export function valueWrites(files: readonly CgroupValueFile[], layout: CgroupLayout, directoryOf: (mountPoint: string) => string): CgroupWrite[] {
   return files.flatMap(({ name, text }) => {
     const hierarchy = layout.version === 2 ? layout.hierarchies[0] : layout.hierarchies.find(({ controllers }) => controllers.includes(controllerOf(name)));
@@ -70,7 +70,7 @@ async function againByQuota(runner: FileStepRunner, steps: ValueSteps['steps'], 
   return bad === undefined ? null : withValue(stepError(list, outcomes, bad.step), bad.write);
 }
 
-/** cgroup v1 takes no limit below what is in use and can't be reclaimed. */
+/** cgroup v1 accepts no limit below the unreclaimable usage. */
 async function memoryInUse(runner: FileStepRunner, { directory, text }: CgroupWrite): Promise<Error> {
   const list = new FileSteps([]);
   const [usage, peak] = ['memory.usage_in_bytes', 'memory.max_usage_in_bytes'].map((file) => list.read(byPath, `${directory}/${file}`, numberBytesMax, tolerated.anything));
@@ -80,7 +80,7 @@ async function memoryInUse(runner: FileStepRunner, { directory, text }: CgroupWr
   return Object.assign(new Error(message), { code: 'EBUSY' });
 }
 
-/** The text that wasn't taken helps those who look for why; so the runtimes say it, too. */
+/** The rejected text helps troubleshooting; the runtimes report it, too. */
 function withValue(error: Error, { text }: CgroupWrite): Error {
   return Object.assign(new Error(`failed to write ${JSON.stringify(text)}: ${goFileText(error) ?? error.message}`), { code: errnoName(error), cause: error });
 }

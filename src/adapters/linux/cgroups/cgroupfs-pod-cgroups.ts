@@ -27,7 +27,7 @@ export interface CgroupfsOptions {
   readonly files: CgroupFilesOf;
   /** How cgroups are mounted; read from the host when not given. */
   readonly layout?: CgroupLayout;
-  /** Who carries lists of steps out; plain Node when not given. */
+  /** The runner of step lists; plain Node by default. */
   readonly steps?: FileStepRunner;
 }
 

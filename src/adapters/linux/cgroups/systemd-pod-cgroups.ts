@@ -46,7 +46,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
   private readonly tree: CgroupTree;
   private readonly root: readonly string[];
   private readonly reserved: ReadonlySet<string>;
-  /** Units above the pods' that were begun: those of the classes and of the root. */
+  /** Started units above the pods': those of the classes and of the root. */
   private readonly begun = new Set<string>();
 
   constructor(private readonly options: SystemdPodCgroupsOptions) {
@@ -69,7 +69,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
       for (let length = this.root.length; length < name.length; length++) await this.begin(name.slice(0, length));
       return this.start(name);
     });
-    // A slice that was begun now has its directories already: its values are as fresh as it is.
+    // A slice that was started now has its directories already, with the initial values.
     const writes = rewrite || started;
     const told = values === null || !writes ? { values, problem: '' } : await this.tellTolerantly(name, values, call);
     const made = await this.plain.ensure({ name: this.options.naming.directories(name), values: told.values, rewrite: writes }, call);
@@ -101,7 +101,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
 
   async destroy({ name }: PodCgroupOperations['destroy']['request'], call: Call): Promise<null> {
     await this.work('podCgroups.destroy', name, call, async () => {
-      // systemd would ask what runs in there to end, and wait for it.
+      // systemd would ask its processes to end, and wait for them.
       const directories = this.tree.possibleDirectories(this.options.naming.directories(name));
       if (this.version === 1 || !directories.every(killUnified)) killProcesses(directories);
       await this.options.units.stop(this.unitsOf(name).unit);
@@ -150,7 +150,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
     return units;
   }
 
-  /** The uid in `...-pod<uid>.slice` directly below `parent`; null for what else lies there. */
+  /** The uid in `...-pod<uid>.slice` directly below `parent`; null for other units. */
   private podUidOf(parent: readonly string[], child: string): string | null {
     if (!child.endsWith(sliceSuffix)) return null;
     const name = this.options.naming.parse(child);
@@ -181,7 +181,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
   }
 }
 
-/** What systemd or the way to it said, as an error of the port. */
+/** The error of systemd or of the connection to it, as a port error. */
 function systemdError(error: unknown, operation: string, subject: string): unknown {
   const kind = kindOf(error);
   return kind === null || !(error instanceof Error) ? error : new PortError({ kind, message: error.message, operation, subject, cause: error });

@@ -89,7 +89,7 @@ export interface CgroupCounters {
 export interface CgroupFiles {
   /** Whether the file was read. */
   has(file: string): boolean;
-  /** One of its numbers, from 0 on; NaN: there is no such number. */
+  /** One of its numbers, from 0 on; NaN if absent. */
   at(file: string, position: number): number;
   /** All its numbers; null: it was not read. */
   all(file: string): readonly number[] | null;
@@ -99,7 +99,7 @@ export interface CgroupFiles {
 /** How much of a cgroup is read, in ascending order: its processes, its usage, both, and all counters. */
 export type CgroupDetail = 'processes' | 'use' | 'use-and-processes' | 'all';
 
-/** What a file is read for: `always`, or for one part of the numbers. */
+/** The purpose of reading a file: `always`, or one part of the numbers. */
 type Purpose = 'always' | 'use' | 'processes' | 'detail';
 
 export function isReadFor(detail: CgroupDetail, purpose: Purpose): boolean {
@@ -313,7 +313,7 @@ function pressureIn(files: CgroupFiles, file: string): Pressure {
 
 const noPressure: PressureLine = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
 
-/** A key that is not there is 0. */
+/** A missing key is 0. */
 function keyedOf(files: CgroupFiles, file: string, keys: readonly string[]): (key: string) => number {
   return (key) => orZero(files.at(file, keys.indexOf(key)));
 }
@@ -322,7 +322,7 @@ function orZero(number: number): number {
   return Number.isNaN(number) ? 0 : number;
 }
 
-/** null: none, or nothing that is a number of bytes. What the kernel writes for "no limit" is a whole number of pages, which a double holds exactly. */
+/** null: none, or not a number of bytes. The kernel's "no limit" is a whole number of pages, which a double holds exactly. */
 function bigOf(number: number): bigint | null {
   return number >= 0 && Number.isInteger(number) ? BigInt(number) : null;
 }

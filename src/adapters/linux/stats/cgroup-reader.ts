@@ -25,7 +25,7 @@ export interface ReadCgroup {
 export interface CgroupReaderOptions {
   readonly native: Pick<NativeLinux, 'openFileBatch'>;
   readonly layout: CgroupLayout;
-  /** Of the wall clock. */
+  /** The wall clock. */
   readonly nowMillis: () => number;
   readonly now: () => Micros;
   /** Kept open between readings; 512 when left out. */
@@ -97,13 +97,13 @@ export class CgroupReader {
     return this.tree.walk(top);
   }
 
-  /** Reads the cgroups that are there, each as `detailOf` says of its path. Forgets all others. */
+  /** Reads the existing cgroups, each with the detail of `detailOf`. Forgets all others. */
   async read(paths: readonly string[], detailOf: (path: string) => CgroupDetail): Promise<ReadCgroup[]> {
     await this.keepOnly(paths);
     return this.readKnown([...this.known.keys()], detailOf);
   }
 
-  /** Reads some of those that were read before once more; those that were not are left out. */
+  /** Reads some known cgroups again; omits unknown ones. */
   async readKnown(paths: readonly string[], detailOf: (path: string) => CgroupDetail): Promise<ReadCgroup[]> {
     const read: ReadCgroup[] = [];
     let batch: Wanted[] = [];
@@ -179,20 +179,20 @@ export class CgroupReader {
     });
   }
 
-  /** null: it is gone. The times of a cgroup's files on v1, and of its directory on v2, are those of its making. */
+  /** null if it is gone. The times of a cgroup's files on v1, and of its directory on v2, are those of its creation. */
   private async createdAt(path: string): Promise<number | null> {
     const directory = this.directory(path);
     for (const looked of this.options.layout.version === 1 ? [`${directory}/cgroup.clone_children`, directory] : [directory]) {
       try {
         return Math.floor((await stat(looked)).mtimeMs);
       } catch {
-        // The next one, or it is gone.
+        // Tries the next one, or it is gone.
       }
     }
     return null;
   }
 
-  /** In the tree that is walked. On v1 the CPU's: every runtime puts its cgroups there. */
+  /** In the walked tree. On v1 the CPU's: every runtime puts its cgroups there. */
   private directory(path: string): string {
     const { hierarchies } = this.options.layout;
     const walked = hierarchies.find(({ controllers }) => controllers.includes('cpu')) ?? hierarchies[0];
@@ -208,7 +208,7 @@ interface HostFile extends CgroupFile {
   readonly mountPoint: string;
 }
 
-/** Those of a controller that is not mounted are left out. */
+/** Omits files of controllers that are not mounted. */
 function filesOf({ version, hierarchies }: CgroupLayout): readonly HostFile[] {
   const unified = hierarchies[0]?.mountPoint ?? '/sys/fs/cgroup';
   if (version === 2) return filesV2.map((file) => ({ mountPoint: unified, ...file }));

@@ -10,7 +10,7 @@ import { LoopShare } from '../../time/index.js';
 interface WalkedCgroup {
   readonly path: string;
   readonly directory: string;
-  /** Of its directory in the batch. */
+  /** The slot of its directory in the batch. */
   readonly slot: number;
   children: readonly WalkedCgroup[];
 }
@@ -23,7 +23,7 @@ interface Visit {
 export interface CgroupWalkOptions {
   /** Counts the links of many directories at a time. */
   readonly batch: Pick<ReturnType<NativeLinux['openFileBatch']>, 'addNumbers' | 'remove' | 'numbersInBackground'>;
-  /** Where the cgroup of that path is. */
+  /** The directory of a cgroup's path. */
   readonly directoryOf: (path: string) => string;
   readonly cgroupsMax: number;
   readonly levelsMax: number;
@@ -69,7 +69,7 @@ export class CgroupWalk {
     for (const { cgroup, links } of level) {
       const { children } = cgroup;
       if (links === children.length + 2 && children.every((child) => linksOf.has(child))) continue;
-      // Such a tree is in memory: to ask the pool of threads would cost several times what it takes.
+      // Such a tree is in memory: the thread pool would cost several times as much.
       this.list(cgroup, linksOf, fresh);
       await (share.pause() ?? undefined);
     }
@@ -95,7 +95,7 @@ export class CgroupWalk {
     for (const gone of kept.values()) this.drop(gone);
   }
 
-  /** Of those that are there. */
+  /** Of the existing ones. */
   private async visits(cgroups: readonly WalkedCgroup[]): Promise<readonly Visit[]> {
     if (cgroups.length === 0) return [];
     const links = await this.options.batch.numbersInBackground(Int32Array.from(cgroups, ({ slot }) => slot));

@@ -15,10 +15,10 @@ export interface InterfaceCounters {
   readonly txDropped: number;
 }
 
-/** Interfaces of others' pods and of loopback say nothing of this network namespace's traffic. */
+/** Interfaces of other pods and of loopback don't belong to this network namespace's traffic. */
 const leftOut = /^(lo|veth|docker|nerdctl)/;
 
-/** The text of /proc/net/dev; see proc(5). Hundreds of lines on a node with many pods, of which nearly all are left out. */
+/** The text of /proc/net/dev; see proc(5). Hundreds of lines on a node with many pods, of which nearly all are skipped. */
 export function parseNetDev(text: string): readonly InterfaceCounters[] {
   const found: InterfaceCounters[] = [];
   for (const line of text.split('\n')) {
@@ -37,13 +37,13 @@ export function parseNetDev(text: string): readonly InterfaceCounters[] {
   return found;
 }
 
-/** Seconds since the epoch when the kernel started, from /proc/stat; null: it doesn't say. */
+/** The kernel's start in seconds since the epoch, from /proc/stat; null if missing. */
 export function parseBootTime(text: string): number | null {
   const seconds = /^btime (\d+)$/m.exec(text)?.[1];
   return seconds === undefined ? null : Number(seconds);
 }
 
-/** How many tasks there are, from /proc/loadavg: the number after `/` in the fourth field. */
+/** The number of tasks, from /proc/loadavg: the number after `/` in the fourth field. */
 export function parseTaskCount(text: string): number | null {
   const count = text.split(' ')[3]?.split('/')[1];
   return count !== undefined && /^\d+$/.test(count) ? Number(count) : null;
@@ -65,7 +65,7 @@ export interface OpenFiles {
 /** How many processes of one cgroup are inspected. */
 export const openFileProcessesMax = 64;
 
-/** Of a file of /proc, which is in memory. */
+/** For a file of /proc, which is in memory. */
 export function textOrEmptyNow(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -12,9 +12,9 @@ export interface ProcessReaderOptions {
   readonly hostRoot?: string;
 }
 
-/** Of one file: the interfaces of a node with a pod's end of each of some hundred pairs. */
+/** Of one file: enough for the interfaces of a node with some hundred pod pairs. */
 const itemBytesMax = 262_144;
-/** Of one call: it has room for all of its texts. */
+/** Of one call, which has room for all of its texts. */
 const filesAtOnce = 512;
 
 export class ProcessReader {

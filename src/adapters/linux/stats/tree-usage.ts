@@ -1,7 +1,7 @@
-// What files take on disk: a directory's own files, or a whole tree as du(1) counts it.
+// Disk usage of files: a directory's own files, or a whole tree as du(1) counts it.
 //
-// Invariants: one file system only, a file with several names counts once, symbolic links are not followed, what vanishes meanwhile is left
-// out; a walk gives up at its bound and says so.
+// Invariants: one file system only, a file with several names counts once, symbolic links are not followed, vanishing files are
+// skipped; a walk stops at its limit and reports it.
 import { lstat, readdir } from 'node:fs/promises';
 
 export interface TreeUsage {
@@ -44,7 +44,7 @@ export async function treeUsage(top: string, entriesMax = treeEntriesMax): Promi
 
 export const directFilesMax = 10_000;
 
-/** Of the files directly in a directory, in their length as rotation counts it; null: no such directory. */
+/** Of the files directly in a directory, by length as rotation counts it; null if the directory is absent. */
 export async function directFilesUsage(directory: string): Promise<TreeUsage | null> {
   const names = await readdir(directory).catch(() => null);
   if (names === null) return null;

@@ -23,7 +23,7 @@ export interface ExecPlan {
   readonly container: SimContainer;
   readonly hostname: string;
   readonly files: MockFiles;
-  /** How the model ends a command in this container: it takes that long, and what it says counts before what the program does. */
+  /** The model's end of a command in this container: its duration, and an outcome that takes precedence over the program's. */
   readonly modelled: Answer<{ readonly exitCode: number; readonly stderr: string }>;
   readonly time: RealTime;
   /** Aborted when the container ends. */
@@ -32,7 +32,7 @@ export interface ExecPlan {
   readonly wrote: () => void;
 }
 
-/** Resolves once the client knows how it ended, or is gone. */
+/** Resolves once the client has the outcome, or is gone. */
 export async function execSession(session: CommandSession, plan: ExecPlan): Promise<void> {
   const withdrawals = new Set<() => void>();
   const after = (micros: Micros): Promise<void> =>
@@ -131,7 +131,7 @@ export interface AttachPlan {
   readonly tty: boolean;
   readonly ended: AbortSignal;
   readonly wrote: () => void;
-  /** What the container writes from now on. Returns how to hear no more. */
+  /** Subscribes to the container's output from now on. Returns the unsubscribe function. */
   readonly listen: (listener: (text: string) => void) => () => void;
 }
 

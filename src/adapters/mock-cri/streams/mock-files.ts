@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 
 const bytesMax = 64 * 1024 * 1024;
 const filesMax = 1_000;
-/** Directories that are there from the start. */
+/** Initial directories. */
 const directories = ['/', '/etc', '/home', '/root', '/tmp', '/var'];
 
 export class FileProblem extends Error {}

@@ -9,7 +9,7 @@ export class ProgramInput {
   private kept: Buffer = Buffer.alloc(0);
   private ended: boolean;
 
-  /** @param stream null: there is no input */
+  /** @param stream null: no input */
   constructor(stream: Readable | null) {
     this.iterator = stream === null ? null : (stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>);
     this.ended = stream === null;

@@ -31,7 +31,7 @@ export type Program = (words: readonly string[], scene: ProgramScene) => Promise
 
 const archiveBytesMax = 64 * 1024 * 1024;
 const numbersMax = 100_000;
-/** Of what a program writes at once. */
+/** The maximum of a program's write. */
 const pieceBytes = 64 * 1024;
 
 /** The rest of the input. Throws FileProblem beyond `archiveBytesMax`. */
@@ -50,7 +50,7 @@ function at({ cwd, files }: ProgramScene, path: string): string {
   return files.path(posix.resolve(cwd, path));
 }
 
-/** Each file that is named, or the input. Returns 1 when one is not there. */
+/** Each named file, or the input. Returns 1 if one is absent. */
 async function eachInput(name: string, words: readonly string[], scene: ProgramScene, take: (chunk: Buffer) => Promise<void> | void): Promise<number> {
   let code = 0;
   for (const word of words.length === 0 ? ['-'] : words) {

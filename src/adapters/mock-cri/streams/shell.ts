@@ -11,7 +11,7 @@ const shells: ReadonlySet<string> = new Set(['sh', 'ash', 'bash']);
 const scriptBytesMax = 64 * 1024;
 const nestingMax = 8;
 const redirectedBytesMax = 64 * 1024 * 1024;
-/** As a shell counts SIGPIPE. */
+/** A shell's exit code for SIGPIPE. */
 const brokenPipeCode = 141;
 
 class BrokenPipe extends Error {}
@@ -148,7 +148,7 @@ class Shell {
     return done;
   }
 
-  /** null: none of the shell's own. */
+  /** null: no builtin. */
   private async builtin(words: readonly string[], scene: ProgramScene): Promise<number | null> {
     const [name = '', first = ''] = words;
     const assigned = /^([A-Za-z_]\w*)=([\s\S]*)$/.exec(name === 'export' ? first : name);
@@ -219,7 +219,7 @@ class Shell {
   }
 }
 
-/** A text: what is not known. */
+/** A text: the unsupported syntax. */
 function tokensOf(script: string): readonly Token[] | string {
   const tokens: Token[] = [];
   let word: WordPart[] | null = null;
@@ -314,7 +314,7 @@ function redirectionsOf(tokens: readonly Token[], lookUp: (name: string) => stri
   return { words, redirections };
 }
 
-/** Writes end with the pipe: Node leaves the one that is under way unanswered when its reader destroys it. */
+/** Writes end with the pipe: Node never answers a write in progress when its reader destroys it. */
 function writing(pipe: PassThrough): ProgramScene['out'] {
   const unanswered = new Set<() => void>();
   pipe.once('close', () => {

@@ -41,11 +41,11 @@ interface Pending {
   readonly until: number;
 }
 
-/** As the reference's streaming library has them. */
+/** The limits of the Go streaming library. */
 const pendingMax = 1_000;
 const pendingMillis = 60_000;
 const tokenBytes = 12;
-/** A client that is gone without a word is noticed. */
+/** Detects a vanished client. */
 const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15_000 };
 const forwardProtocol = 'portforward.k8s.io';
 
@@ -76,7 +76,7 @@ export class MockStreamingServer {
     });
   }
 
-  /** Rejects when there is no port. */
+  /** Rejects if no port is available. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
@@ -237,7 +237,7 @@ export class MockStreamingServer {
 
   private endingOf(containerId: string): AbortSignal {
     const ending = this.endings.get(containerId) ?? new AbortController();
-    // As many sessions listen as clients want.
+    // Any number of sessions listens.
     setMaxListeners(0, ending.signal);
     this.endings.set(containerId, ending);
     if (this.mock.runtime.state.containers.get(containerId)?.state !== 'running') this.containerStopped(containerId);
@@ -255,7 +255,7 @@ function isWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';
 }
 
-/** The protocol; null: refused, and said so. */
+/** The protocol; null: refused, with an answer. */
 function spdyNegotiated(request: IncomingMessage, socket: Socket, spoken: readonly string[], unsaid: string): string | null {
   if (request.headers.upgrade?.toLowerCase() !== spdyUpgrade.toLowerCase()) {
     answerOnSocket(socket, strictText(400, `unable to upgrade: missing upgrade headers in request: this server speaks ${spdyUpgrade} and WebSocket\n`));
@@ -270,7 +270,7 @@ function spdyNegotiated(request: IncomingMessage, socket: Socket, spoken: readon
   return negotiated.protocol;
 }
 
-/** What is done after the first bytes. */
+/** The fault's action after the first bytes. */
 function struck(fault: StreamFault | null, socket: Socket): () => void {
   return () => {
     if (fault === 'reset') socket.resetAndDestroy();

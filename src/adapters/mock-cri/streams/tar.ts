@@ -1,5 +1,5 @@
 // Archives as `kubectl cp` sends and reads them (ustar, POSIX 1003.1): regular files and directories; long names by pax headers.
-// Invariant: a name that leads out of the directory is refused; sizes are checked against what is there.
+// Invariant: a name that leads out of the directory is refused; sizes are checked against the available bytes.
 
 export interface TarEntry {
   readonly name: string;
@@ -11,7 +11,7 @@ const blockBytes = 512;
 const nameBytes = 100;
 const regularMode = '0000644';
 
-/** Throws an Error for what is no archive. */
+/** Throws an Error for a malformed archive. */
 export function readTar(bytes: Buffer): readonly TarEntry[] {
   const entries: TarEntry[] = [];
   let pax = '';
@@ -78,7 +78,7 @@ function padded(content: Buffer): Buffer {
   return Buffer.concat([content, Buffer.alloc((blockBytes - (content.length % blockBytes)) % blockBytes)]);
 }
 
-/** With its own field taken as blanks. */
+/** With its own field counted as blanks. */
 function sumOf(block: Buffer): number {
   return block.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);
 }

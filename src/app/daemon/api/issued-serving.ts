@@ -13,7 +13,7 @@ import { CertificateKeeping } from '../certificate-keeping.js';
 import type { DaemonContext } from '../daemon-context.js';
 import type { Teardown } from '../teardown.js';
 
-/** As often as the reference compares the addresses with the certificate. */
+/** As often as the Go kubelet compares the addresses with the certificate. */
 const lookMillis = 1_000;
 
 /** Whether the cluster issues the certificate of this start. */

@@ -1,5 +1,5 @@
-// Opens the kubelet's ports (spec/config-and-api.md, 8 to 10): the authenticated one, and the read-only one where it is asked for.
-// Invariant: the authenticated port never opens without a way to know who asks; what can't be opened ends the start.
+// Opens the kubelet's ports (spec/config-and-api.md, 8 to 10): the authenticated one, and the read-only one if configured.
+// Invariant: the authenticated port never opens without authentication; a failure to open a port ends the start.
 
 import { certificatesOf } from '../../../adapters/certificates/index.js';
 import { systemError } from '../../../adapters/config-files/index.js';
@@ -35,7 +35,7 @@ import { isIssued, issuedPair, keepIssued } from './issued-serving.js';
 import { watchReplaced } from './replaced-files.js';
 import { ownServingPair, readServingPair, type ServingFiles, servingFilesIn } from './serving-files.js';
 
-/** Requests under way get this long when the daemon stops. */
+/** The time for requests in progress when the daemon stops. */
 const closeMillis = 400;
 
 export interface KubeletApi {

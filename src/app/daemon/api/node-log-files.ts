@@ -1,4 +1,4 @@
-// Files below /var/log for those who may see the node's logs. Opened beneath it: a link that leads out is as if it weren't there.
+// Files below /var/log for clients with access to the node's logs. Opened beneath it: a link that leads outside counts as absent.
 import { constants, readdirSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';

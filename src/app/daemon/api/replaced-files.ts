@@ -6,8 +6,8 @@ import type { Teardown } from '../teardown.js';
 const lookMillis = 60_000;
 
 /**
- * @param read what the files hold; throws what is wrong with it
- * @param take called when that has changed
+ * @param read returns the files' content; throws its error
+ * @param take called after a change
  */
 export function watchReplaced<Content>(what: string, files: readonly string[], read: () => Content, take: (content: Content) => void, logger: Logger, teardown: Teardown): void {
   let seen = contentsOf(files);

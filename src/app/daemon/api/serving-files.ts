@@ -34,7 +34,7 @@ export function servingFilesIn(certificateDirectory: string): ServingFiles {
 
 /** The pair in these files, created if absent. */
 export function ownServingPair({ certificate: certificateFile, key: keyFile }: ServingFiles, host: string, nowMillis: number): ServingPair {
-  // A key alone is what a kill between the two writes leaves.
+  // A kill between the two writes leaves a key without a certificate.
   if (existsSync(certificateFile)) {
     if (!existsSync(keyFile)) throw new StartRefusal(`failed to run Kubelet: error reading ${keyFile}, certificate and key must be supplied as a pair`);
     return readServingPair(certificateFile, keyFile);

@@ -99,7 +99,7 @@ async function dataSource({ loaded, clock }: DaemonContext, resolver: Resolver, 
   const lives = resolver.get(tokens.lives);
   return async () => {
     const numbers = await nodeNumbers();
-    // The cgroups first: the look that they need has all that the summary does.
+    // The cgroups first: their snapshot includes everything for the summary.
     const [cgroups, summary] = await Promise.all([numbers.cgroups().catch(() => []), numbers.summary().catch(() => null)]);
     const failures = queries.health().flatMap(({ name, failure }) => (failure === null ? [] : [{ name, failure }]));
     return pageData(facts, {

@@ -29,7 +29,7 @@ export interface PageReading {
   readonly summary: StatsSummary | null;
   readonly cgroups: readonly SampledCgroup[];
   readonly thresholds: readonly EvictionThreshold[];
-  /** What is wrong with the agent, by name of the check. */
+  /** Failing health checks, by name. */
   readonly failures: readonly { readonly name: string; readonly failure: string }[];
   readonly lifeOf: (uid: string) => readonly LifeSpan[];
 }

@@ -12,10 +12,10 @@ export type LifeStep = 'queued' | 'pull' | 'sandbox' | 'create' | 'start' | 'rea
 
 export interface LifeSpan {
   readonly step: LifeStep;
-  /** What it was done to: an image, a container, a sandbox; '' for the pod itself. */
+  /** The object of the step: an image, a container, a sandbox; '' for the pod itself. */
   readonly subject: string;
   readonly from: Micros;
-  /** null: it is still under way. For `ready` the pod is ready until then. */
+  /** null: in progress. For `ready` the pod is ready until then. */
   to: Micros | null;
   /** The runtime's words; null: it went well, or isn't over. */
   failure: string | null;
@@ -27,7 +27,7 @@ interface Life {
   seen: StatusRecord | null;
 }
 
-/** Enough for a pod of many containers; of one that restarts for ever the newest are kept. */
+/** Enough for a pod of many containers; of an endlessly restarting one the newest are kept. */
 export const spansMax = 120;
 const failureLengthMax = 300;
 
@@ -39,7 +39,7 @@ export class PodLives {
   /** The number of the agent's pods at the last check. */
   private known = 0;
 
-  /** From now on. */
+  /** Starts observing. */
   watch(state: AgentState): void {
     this.state = state;
   }
@@ -143,7 +143,7 @@ export class PodLives {
   }
 }
 
-/** Names are for show: when so many containers have come and gone, their ids will do. */
+/** Names are for display only: beyond this many containers, ids are used. */
 const namesMax = 20_000;
 
 function podOf(command: Command<KubeletOperations>): string | null {

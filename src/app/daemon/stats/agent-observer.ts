@@ -26,10 +26,10 @@ interface Watching extends Watched {
 export class AgentObserver {
   private watching: Watching | null = null;
   private readonly inFlight = new Map<number, Begun>();
-  /** The runtime did not say how it is configured, as a later version of Kubernetes will need. */
+  /** The runtime doesn't report its configuration, which a later version of Kubernetes requires. */
   isRuntimeOld = false;
 
-  /** From now on. */
+  /** Starts observing. */
   watch(metrics: KubeletMetrics, state: KubeletState): void {
     const watched = { metrics, state };
     const pods = new ObservedPods(watched);
@@ -55,7 +55,7 @@ export class AgentObserver {
   }
 
   criCall({ operationType, durationMicros, failed, isUnimplemented }: CriCallObservation): void {
-    // Another failure says nothing of what the runtime has.
+    // Other failures don't show the runtime's support.
     if (operationType === 'runtime_config' && (!failed || isUnimplemented)) this.isRuntimeOld = isUnimplemented;
     if (this.watching === null) return;
     const { metrics } = this.watching;

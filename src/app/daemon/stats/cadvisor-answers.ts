@@ -1,4 +1,4 @@
-// The metrics of /metrics/cadvisor from a snapshot with all detail. Rendered in slices: thousands of lines must not hold up the agent.
+// The metrics of /metrics/cadvisor from a snapshot with all detail. Rendered in slices: thousands of lines must not block the agent.
 import { type CadvisorContainer, CadvisorFamilies, type CadvisorFilesystem, type CadvisorMachine, familyTexts } from '../../../adapters/metrics/index.js';
 import { LoopShare } from '../../../adapters/time/index.js';
 import type { SampledCgroup } from './node-sampler.js';
@@ -8,7 +8,7 @@ export interface CadvisorAnswersOptions {
   readonly stats: NodeStats;
   readonly nowMillis: () => number;
   readonly machine: () => Promise<CadvisorMachine>;
-  /** Of a container or sandbox by the runtime's id; '' where it isn't known. */
+  /** The image of a container or sandbox by the runtime's id; '' if unknown. */
   readonly imageOf: (id: string, isSandbox: boolean) => string;
   readonly rootFilesystems: () => Promise<readonly CadvisorFilesystem[]>;
   /** Of `major:minor`. */

@@ -181,7 +181,7 @@ function diskReadings(pods: readonly Pod[], diskUsage: PodDiskUsage): readonly K
     }
     for (const { pvcRef, volumeHealthStats, capacityBytes = 0, availableBytes = 0, usedBytes = 0, inodes = 0, inodesFree = 0, inodesUsed = 0 } of usage?.persistent ?? []) {
       const key = `${pvcRef?.namespace}/${pvcRef?.name}`;
-      // Of a claim that several pods use one speaks.
+      // A claim of several pods is reported once.
       if (pvcRef === undefined || claims.has(key)) continue;
       claims.add(key);
       const labels = { namespace: pvcRef.namespace, persistentvolumeclaim: pvcRef.name };
@@ -194,7 +194,7 @@ function diskReadings(pods: readonly Pod[], diskUsage: PodDiskUsage): readonly K
   return readings;
 }
 
-/** As many as `pull-record-store.ts` keeps in memory. */
+/** The limit of `pull-record-store.ts`. */
 const recordsInMemoryMax = 2_000;
 
 function imageReadings({ images }: AgentState): readonly KubeletReading[] {

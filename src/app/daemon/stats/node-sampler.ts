@@ -68,7 +68,7 @@ export class NodeSampler {
 
   constructor(private readonly options: SamplerOptions) {}
 
-  /** @param detail all that is known of each cgroup, else what the summary needs */
+  /** @param detail reads everything about each cgroup, otherwise what the summary needs */
   async sample(known: ReadonlyMap<string, KnownContainer>, detail: boolean): Promise<readonly SampledCgroup[]> {
     if (this.resting !== null) clearTimeout(this.resting);
     const paths = await this.paths();
@@ -162,7 +162,7 @@ export class NodeSampler {
     return fresh;
   }
 
-  /** Of the node and of each sandbox, from the first of its processes that lives; empty for all others. */
+  /** The interfaces of the node and of each sandbox, from the first living process; empty for all others. */
   private async interfaces(read: readonly ReadCgroup[], containers: readonly (KnownContainer | null)[]): Promise<readonly (readonly InterfaceCounters[])[]> {
     const found: (readonly InterfaceCounters[])[] = read.map(() => []);
     const candidates = read.map(({ path, counters }, i): readonly (number | 'self')[] => {

@@ -41,7 +41,7 @@ export interface NodeStatsOptions {
   readonly machine: { readonly memoryBytes: number; readonly swapBytes: number };
 }
 
-/** All that the answers are made of, of one moment. */
+/** All inputs of the answers, of one moment. */
 export interface Snapshot {
   readonly at: Micros;
   /** The same by the wall clock. */
@@ -51,17 +51,17 @@ export interface Snapshot {
   readonly facts: PodStatsFacts;
   readonly root: Part<RootFilesystem>;
   readonly imageFs: Part<FsStats>;
-  /** Where the runtime says that images lie; null: it doesn't. */
+  /** The runtime's mount point of images; null: not reported. */
   readonly imageFsMountpoint: string | null;
   readonly rootCgroup: Part<SampledCgroup>;
   /** Why pods' statistics are missing; null: they aren't. */
   readonly podsError: string | null;
 }
 
-/** As old as the kubelet's samples are at the least. */
+/** The minimum age of the kubelet's samples. */
 const freshFor: Micros = 10_000_000;
 const lookMicros: Micros = 30_000_000;
-/** A file system behind a dead network would wait for ever. */
+/** A file system behind a dead network would block forever. */
 const filesystemMicros: Micros = 2_000_000;
 
 export class NodeStats {
@@ -71,7 +71,7 @@ export class NodeStats {
 
   constructor(private readonly options: NodeStatsOptions) {}
 
-  /** One that is begun after this was asked for: what acts on it must see what was done before. */
+  /** A snapshot that begins after this call: its user must see the effects of earlier actions. */
   async snapshotNow(): Promise<Snapshot> {
     await this.taking?.snapshot.catch(() => {});
     this.newest = null;
@@ -98,7 +98,7 @@ export class NodeStats {
   private async take(detail: boolean): Promise<Snapshot> {
     const { options } = this;
     const call: Call = { signal: AbortSignal.timeout(lookMicros / 1_000), timeoutMicros: lookMicros };
-    // A disk that hangs holds up its own numbers only; a runtime that hangs costs those of pods.
+    // A hanging disk affects its own numbers only; a hanging runtime those of pods.
     await within(options.diskUsage.refresh(options.pods()), filesystemMicros, () => undefined);
     const lookedUp = <T>(answer: Promise<T>): Promise<Part<T>> =>
       within(attempt(answer), options.lookMicros ?? lookMicros, () => ({ ok: false, error: 'context deadline exceeded' }));
@@ -189,7 +189,7 @@ export class NodeStats {
     return filesystemNumbers(this.options.filesystemUsage, path);
   }
 
-  /** What the summary shows beside the pods. */
+  /** The system containers in the summary, besides the pods. */
   systemContainers(snapshot: Snapshot): readonly SystemContainer[] {
     return this.options.systemCgroups.flatMap(({ name, path, startedAt }) => {
       if (path === '') return [];

@@ -94,7 +94,7 @@ function labelsOf({ method, path }: BegunRequest, serverType: ServerType): Serve
   return { method: methodLabel(method), path: pathLabel(path), server_type: serverType, long_running: longRunningLabel(path) };
 }
 
-/** By labels, which take few values; what was there once stays, as 0. */
+/** By labels, which take few values; a series stays, as 0. */
 class InFlightRequests {
   private readonly counts = new Map<string, { readonly labels: ServedLabels; count: number }>();
 

@@ -20,14 +20,14 @@ export interface DriverUsage {
   readonly inodes?: number;
   readonly inodesFree?: number;
   readonly inodesUsed?: number;
-  /** Absent: the driver doesn't say, or isn't to be asked. */
+  /** Absent: the driver doesn't report it, or must not be asked. */
   readonly volumeHealthStats?: { readonly abnormal: boolean };
 }
 
 export interface DiskWalks {
-  /** Of the files directly in a directory; null: no such directory. */
+  /** The files directly in a directory; null if it is absent. */
   files(directory: string): Promise<Used | null>;
-  /** Of a whole tree; null: no such directory. */
+  /** A whole tree; null if it is absent. */
   tree(directory: string): Promise<Required<Used> | null>;
   /** The same of a volume, which may never answer. */
   volume(directory: string): Promise<Required<Used> | null>;
@@ -97,7 +97,7 @@ export class PodDiskUsage {
     });
   }
 
-  /** The walk that is under way has ended. */
+  /** Waits for the walk in progress. */
   async settled(): Promise<void> {
     await this.walking;
   }
@@ -138,7 +138,7 @@ export class PodDiskUsage {
     }
   }
 
-  /** Ends with the walk, or when it has taken long. */
+  /** Ends with the walk, or after `patienceMillis`. */
   private async patiently(walked: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {

@@ -104,7 +104,7 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
   const ofPods = podCgroups(facts.cgroups);
   const live = liveCgroups(facts.cgroups);
   const uids = new Map(facts.sandboxes.map(({ id, uid }) => [id, uid]));
-  // Of those that were restarted the one that runs is it.
+  // Of restarted containers the running one counts.
   const running = new Map<string, StatsContainer>();
   for (const container of facts.containers) if (container.isRunning) running.set(`${uids.get(container.sandboxId)}/${container.name}`, container);
   const pods = snapshot.podsError === null ? await inShares(eachPodCpuAndMemoryStats(facts, time, measuredNumbers)) : [];
@@ -132,7 +132,7 @@ async function inShares(pods: Iterable<PodStats>): Promise<readonly PodStats[]> 
   return all;
 }
 
-/** When the cgroup was read; without one the numbers are the runtime's, which were asked for at the snapshot. */
+/** The time of the cgroup's reading; without a cgroup the numbers are the runtime's, from the time of the snapshot. */
 function millisOf(sample: CgroupSample | undefined, time: Instant): number {
   return Math.floor(epochMicros(sample?.reading?.time ?? time) / 1_000);
 }

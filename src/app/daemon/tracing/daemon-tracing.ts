@@ -19,7 +19,7 @@ export interface DaemonTracingOptions {
   now(): Micros;
 }
 
-/** For the last spans, when the daemon stops. */
+/** The time for the last spans when the daemon stops. */
 const flushMillis = 300;
 
 export class DaemonTracing {
@@ -64,7 +64,7 @@ export class DaemonTracing {
     return requestTrace(this.tracer, serverType === 'readonly');
   }
 
-  /** From now on, the agent's own work. */
+  /** Starts tracing the agent's own work. */
   watch(state: AgentState): void {
     this.spans = new AgentSpans(this.tracer, state);
   }

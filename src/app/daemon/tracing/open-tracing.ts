@@ -1,4 +1,4 @@
-// Opens tracing where the configuration asks for it; else nothing of it is loaded.
+// Opens tracing if configured; otherwise none of it is loaded.
 
 import { hostname } from 'node:os';
 import { featureEnabled } from '../../../domain/configuration/feature-gates.js';

@@ -28,7 +28,7 @@ const discoveryPaths = ['/api', '/apis', '/openapi'];
 const reads = ['get', 'list', 'watch'];
 const writes = ['create', 'update', 'patch', 'delete'];
 
-/** What every node may do without being asked what for: collection (with its subresource) -> verbs. */
+/** Permissions of every node independent of its pods: collection (with its subresource) -> verbs. */
 const freeForNodes: Readonly<Record<string, readonly string[]>> = {
   services: reads,
   'csidrivers.storage.k8s.io': reads,
@@ -111,7 +111,7 @@ export class Authorizer {
     return this.mayGetPod(namespace, name, node);
   }
 
-  /** What isn't there is no secret: a kubelet asks for pods that are gone, and for mirror pods that aren't there yet. */
+  /** Absence is no secret: a kubelet reads deleted pods, and mirror pods before their creation. */
   private mayGetPod(namespace: string | null, name: string | null, node: string): AccessDecision {
     const spec = this.store.get('pods', objectKey(namespace, name ?? ''))?.spec as { readonly nodeName?: string } | undefined;
     return spec === undefined || spec.nodeName === node ? yes : unrelated(node);

@@ -10,7 +10,7 @@ import { type ObjectStore, objectKey } from '../object-store.js';
 
 const form = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 
-/** null: the text is no such token, or not one that is there and good. */
+/** null: not a bootstrap token, unknown, or expired. */
 export function bootstrapUser(token: string, store: ObjectStore, now: Micros): ApiUser | null {
   const match = form.exec(token);
   if (match === null) return null;

@@ -113,7 +113,7 @@ function certificateProblem({ node, object, inspect }: NodeWrite): string | null
   return found.commonName === `system:node:${node}` ? null : `can only create a node CSR with CN=system:node:${node}`;
 }
 
-/** Only for a pod that is its own, and with the names and uids that this pod has. */
+/** Only for one of its own pods, with that pod's names and uids. */
 function podCertificateProblem({ node, object, store }: NodeWrite): string | null {
   const spec = (object?.spec ?? {}) as { readonly nodeName?: string; readonly podName?: string; readonly podUID?: string; readonly serviceAccountName?: string };
   if (spec.nodeName !== node) return `node "${node}" can only create podcertificaterequests with spec.nodeName set to itself`;

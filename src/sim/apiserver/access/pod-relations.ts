@@ -1,4 +1,4 @@
-// Which objects a node has to do with: those that pods bound to it refer to. What the node authorizer's graph is for.
+// The objects that a node may access: those that its bound pods refer to. Corresponds to the node authorizer's graph.
 import { configMapNames, secretNames } from '../../../domain/pod-sources/api-references.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import { type ObjectStore, objectKey, type StoredChange, type StoredObject } from '../object-store.js';
@@ -23,7 +23,7 @@ export class PodRelations {
     return this.byNode.get(nodeName)?.values() ?? [];
   }
 
-  /** By key, in no order. */
+  /** By key, unordered. */
   objectsOf(nodeName: string): ReadonlyMap<string, StoredObject> {
     return (this.byNode.get(nodeName) ?? nothing) as unknown as ReadonlyMap<string, StoredObject>;
   }

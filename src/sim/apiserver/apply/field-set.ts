@@ -24,7 +24,7 @@ export interface OwnedField {
 /** By the text of the path. */
 export type FieldSet = ReadonlyMap<string, OwnedField>;
 
-/** What has a fixed owner, or none. */
+/** Fields with a fixed owner, or none. */
 const unowned: ReadonlySet<string> = new Set(['apiVersion', 'kind']);
 const unownedMetadata: ReadonlySet<string> = new Set([
   'name',
@@ -43,7 +43,7 @@ export function pathText(path: FieldPath): string {
   return JSON.stringify(path);
 }
 
-/** The fields of an object of the kind; of its status only where that is what is written. */
+/** The fields of an object of the kind; only those of its status for a write to the status. */
 export function fieldsOf(object: JsonDraft, struct: string, ofStatus: boolean): FieldSet {
   const fields = new Map<string, OwnedField>();
   for (const [name, type] of structOf(struct)) {

@@ -71,7 +71,7 @@ export function applied(live: JsonDraft | null, config: JsonDraft, struct: strin
   const dropped = [...before].filter(([text]) => !wanted.has(text) && !others.some(({ owned }) => owned.has(text))).map(([, path]) => path);
   const merged = live === null ? config : withoutFields(mergeApplied(live, config, struct), dropped, struct);
   const own = newManager(writer, 'Apply', new Map([...wanted].map(([text, { path }]) => [text, path])));
-  // Who applies the same again changes nothing, not even when he did it.
+  // Applying the same configuration again changes nothing, not even its time.
   const isSame =
     live !== null &&
     previous !== undefined &&

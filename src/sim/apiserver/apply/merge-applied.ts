@@ -46,7 +46,7 @@ function identifierOf({ merge: by }: Extract<ApiFieldType, { kind: 'list' }>): (
   return by.by === 'keys' ? (item) => itemSegment(item, by.keys) : (item) => `v:${JSON.stringify(item)}`;
 }
 
-/** Takes fields out; what is left empty by it goes too. */
+/** Removes fields, and containers that become empty. */
 export function withoutFields(object: JsonDraft, paths: readonly FieldPath[], struct: string): JsonDraft {
   let result = object;
   const root: ApiFieldType = rootType(struct);

@@ -1,4 +1,4 @@
-// What a namespace always has: its default service account, and the certificate that pods know the server by.
+// The default objects of a namespace: its default service account, and the certificate by which pods trust the server.
 import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { JsonDraft } from '../api-request.js';

@@ -13,11 +13,11 @@ export interface ControlState {
   readonly heartbeats: Map<string, Micros>;
   /** Event -> when it was written, the oldest first. */
   readonly eventTimes: Map<string, Micros>;
-  /** Nodes whose conditions may ask for other taints. */
+  /** Nodes whose conditions may require other taints. */
   readonly changedNodes: Set<string>;
   /** Nodes that don't say how long their kubelets may keep what they have read. */
   readonly nodesWithoutTtl: Set<string>;
-  /** Objects whose owners may be gone: collection and key, with a blank between. */
+  /** Objects whose owners may be deleted: collection and key, separated by a blank. */
   readonly suspects: Set<string>;
 }
 

@@ -1,4 +1,4 @@
-// Namespaces that are being deleted: first everything in them goes, then they do.
+// Terminating namespaces: deletes their content first, then themselves.
 import { deleteObject } from '../object-deleter.js';
 import { objectKey } from '../object-store.js';
 import { resourceKey, resourceTypes } from '../resource-types.js';

@@ -1,4 +1,4 @@
-// What the control plane does to nodes: taints that follow from conditions, and word that a node is silent.
+// The control plane's changes of nodes: taints by condition, and the unknown status of a silent node.
 
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { instantOf } from '../../../domain/values/instant.js';
@@ -19,7 +19,7 @@ const ours: ReadonlySet<string> = new Set([...pressures.map(([, taint]) => taint
 /** Conditions that a kubelet answers for. */
 const kubeletConditions: readonly string[] = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** The taints against scheduling that a node's own word asks for. */
+/** NoSchedule taints by the node's own conditions. */
 export function conditionTaints(node: Node): Taint[] {
   const statusOf = (type: string) => node.status?.conditions?.find((condition) => condition.type === type)?.status;
   const ready = statusOf('Ready');
@@ -50,7 +50,7 @@ export function reconcileTaints({ store, state, now }: ControlContext): void {
   }
 }
 
-/** Says of nodes that have been silent for too long that nothing is known of them. Answers when to look again. */
+/** Sets the conditions of nodes that have been silent for too long to unknown. Returns the time of the next check. */
 export function reviewHeartbeats({ store, settings, state, now }: ControlContext): Micros | null {
   const grace = settings.nodeMonitorGraceMicros;
   if (grace === null) return null;

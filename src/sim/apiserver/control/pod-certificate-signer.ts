@@ -11,7 +11,7 @@ import type { ControlContext } from './control-context.js';
 
 export const podClientSigner = 'kubernetes.io/kube-apiserver-client-pod';
 const collection = 'podcertificaterequests.certificates.k8s.io';
-/** Of its life, as the reference's own signer has it: the last quarter is for the refresh. */
+/** The part of its lifetime before the refresh, as in the reference signer: the last quarter is for the refresh. */
 const refreshPart = 0.75;
 
 interface Spec {

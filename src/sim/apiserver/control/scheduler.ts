@@ -48,7 +48,7 @@ function inTurn(a: StoredObject, b: StoredObject): number {
   return priority(b) - priority(a) || byCodeUnits(age(a), age(b)) || byCodeUnits(a.metadata.name, b.metadata.name);
 }
 
-/** How much room there is, in thousandths of the CPU left; a text: why the pod can't go there. */
+/** The free CPU in thousandths; a text: why the pod doesn't fit. */
 function look(pod: Pod, node: Node, relations: PodRelations): bigint | string {
   const { name, labels = {} } = node.metadata;
   if (!matchesNodeAffinity(pod, name, labels)) return "node(s) didn't match Pod's node affinity/selector";

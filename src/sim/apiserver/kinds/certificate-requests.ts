@@ -1,4 +1,4 @@
-// Certificate requests: who asked is what the server knows, approvals and certificates have writers of their own. And bundles of what is trusted.
+// Certificate requests: the server sets the requester; approvals and certificates have writers of their own. Also trust bundles.
 
 import { invalid, type Problems, required } from '../../../domain/pod-sources/validation/field-problem.js';
 import { base64Decode } from '../../../domain/values/base64.js';

@@ -39,18 +39,18 @@ export interface MetadataDraft extends JsonDraft {
 
 /** Each function throws an immediate refusal, or adds to the problems that are reported together. */
 export interface KindRules {
-  /** What is left out and has a default, in new and in changed objects. */
+  /** Sets defaults, in new and in changed objects. */
   readonly complete?: (draft: ObjectDraft, context: WriteContext) => void;
-  /** A new object: what the server sets or takes away itself, and what it refuses. */
+  /** A new object: fields that the server sets or removes, and refusals. */
   readonly begin?: (draft: ObjectDraft, context: WriteContext) => void;
   /** Validates every object of the kind. */
   readonly check?: (problems: Problems, object: ObjectDraft, context: WriteContext) => void;
-  /** A change: what it may not touch stays as it was. Of the subresource in the context. */
+  /** A change: restores immutable fields. Of the subresource in the context. */
   readonly change?: (draft: ObjectDraft, old: StoredObject, context: WriteContext) => void;
   /** What is wrong with a change stands before what is wrong with the object. */
   readonly checksChangeFirst?: boolean;
   readonly checkChange?: (problems: Problems, object: ObjectDraft, old: StoredObject, context: WriteContext) => void;
-  /** How long a deletion waits for someone else to do it; null: it is done at once. `asked` is what the client wants. */
+  /** How long a deletion waits for another client; null: immediate. `asked` is the client's request. */
   readonly deletionGrace?: (object: StoredObject, asked: number | null) => number | null;
   /** A deletion only marks the object, and a controller ends it: how it looks then. Throws when it may not be deleted. */
   readonly beginDeletion?: (object: StoredObject, context: WriteContext) => StoredObject;

@@ -1,4 +1,4 @@
-// Namespaces: what may be created in one, and the ones that are always there.
+// Namespaces: restrictions of their content, and the initial ones.
 import { forbidden, notFound } from '../api-status.js';
 import { type ObjectStore, objectKey } from '../object-store.js';
 import { type ResourceType, resourceTypeOf } from '../resource-types.js';

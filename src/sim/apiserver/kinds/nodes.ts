@@ -5,7 +5,7 @@ import type { KindRules, ObjectDraft } from './kind-rules.js';
 
 const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
-/** Fields of a feature that is gone: no server keeps them. */
+/** Fields of a removed feature: no server keeps them. */
 function dropDynamicConfiguration({ spec, status }: ObjectDraft): void {
   delete (spec as JsonDraft | undefined)?.configSource;
   delete (status as JsonDraft | undefined)?.config;

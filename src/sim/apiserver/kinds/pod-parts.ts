@@ -1,4 +1,4 @@
-// The two subresources of a pod that change its spec: the resources of its containers, and containers added to look into it.
+// The two subresources of a pod that change its spec: resizing containers, and adding ephemeral containers.
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { forbidden, type Problems } from '../../../domain/pod-sources/validation/field-problem.js';
 import { computeQosClass } from '../../../domain/qos/qos-class.js';
@@ -7,7 +7,7 @@ import type { Pod } from '../../../ports/model/pod.js';
 import type { StoredObject } from '../object-store.js';
 import type { ObjectDraft } from './kind-rules.js';
 
-/** Of the new object only what the resize is about counts; the metadata that a client may change does too. */
+/** Keeps only the resized fields of the new object, and the metadata that a client may change. */
 export function keepAllButResources(draft: ObjectDraft, old: StoredObject): void {
   const [after, before] = [draft as unknown as Pod, old as unknown as Pod];
   const merged = (given: readonly Container[] | undefined, kept: readonly Container[] | undefined) =>

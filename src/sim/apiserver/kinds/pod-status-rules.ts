@@ -1,4 +1,4 @@
-// What a status may become: a kubelet that reports an impossible step is refused, as by the real server.
+// Transitions of a status: an impossible one from a kubelet is refused, as by the real server.
 import { forbidden, invalid, type Problems } from '../../../domain/pod-sources/validation/field-problem.js';
 import { isRestartableInit } from '../../../domain/status/restart-rules.js';
 import { parseIp } from '../../../domain/values/ip-address.js';

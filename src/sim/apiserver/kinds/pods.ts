@@ -1,4 +1,4 @@
-// Pods: defaults and validation are the domain's (the same that a manifest gets), the rest is what the apiserver's own rules for pods say.
+// Pods: the domain's defaults and validation (as for manifests), and the apiserver's own rules for pods.
 
 import type { PodDraft } from '../../../domain/pod-sources/draft.js';
 import { applyPodDefaults } from '../../../domain/pod-sources/pod-defaults.js';
@@ -43,7 +43,7 @@ export const podRules: KindRules = {
   check(problems, object, { subresource }) {
     // The spec is the old one.
     if (subresource === 'status') return;
-    // Containers to look into a pod are refused in a new one only: that has no version yet.
+    // Ephemeral containers are refused only in a new pod, which has no version yet.
     const isNew = object.metadata.resourceVersion === undefined;
     const counts = (field: string): boolean => !field.startsWith('metadata.') && (isNew || field !== 'spec.ephemeralContainers');
     problems.push(...validatePod(asPod(object)).filter(({ field }) => counts(field)));

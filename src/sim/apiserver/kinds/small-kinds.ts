@@ -138,7 +138,7 @@ const eventRules: KindRules = {
     const { namespace = '' } = object.involvedObject as { readonly namespace?: string };
     const own = object.metadata.namespace ?? '';
     if (own !== (namespace === '' ? 'default' : namespace)) invalid(problems, 'involvedObject.namespace', namespace, 'does not match event.namespace');
-    // Events of the newer form say more.
+    // Events of the newer form have more required fields.
     if (object.eventTime === undefined) return;
     for (const field of ['reportingComponent', 'reportingInstance', 'action', 'reason'])
       if ((object[field] ?? '') === '') required(problems, field === 'reportingComponent' ? 'reportingController' : field);

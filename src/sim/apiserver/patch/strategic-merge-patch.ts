@@ -26,7 +26,7 @@ export function applyStrategicMergePatch(document: JsonDraft, patch: unknown, st
   return mergeMap(document, patch, rootType(struct));
 }
 
-/** What a map's member is, by the schema; null: the schema doesn't say. */
+/** The type of a map's member, by the schema; null: not in the schema. */
 function memberType(type: ApiFieldType | null, name: string): ApiFieldType | null {
   if (type?.kind === 'struct') return structOf(type.struct).get(name) ?? null;
   return type?.kind === 'map' ? type.item : null;
@@ -113,7 +113,7 @@ function inOrder(list: readonly unknown[], order: readonly string[], serverOrder
   return result;
 }
 
-/** What is new: null members are absent, items to be deleted aren't there. */
+/** A new value: removes null members and items to be deleted. */
 function withoutDirectives(value: unknown, type: ApiFieldType | null): unknown {
   if (Array.isArray(value)) {
     const item = type?.kind === 'list' ? type.item : null;

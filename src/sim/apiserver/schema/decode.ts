@@ -8,7 +8,7 @@ import { parseQuantity, quantityText } from '../../../domain/values/quantity.js'
 import { formatRfc3339, formatRfc3339Micros, parseRfc3339 } from '../../../domain/values/time.js';
 import type { JsonDraft } from '../api-request.js';
 
-/** The first value of a wrong type, said as Go's decoder says it. */
+/** The first value of a wrong type, in the words of Go's decoder. */
 export class WrongType extends Error {}
 
 const typeMeta: ReadonlySet<string> = new Set(['apiVersion', 'kind']);
@@ -28,9 +28,9 @@ const goTypes: Readonly<Record<ApiScalar, string>> = {
 interface Place {
   /** The struct that contains the field. */
   readonly struct: string;
-  /** As Go names it: no indices. */
+  /** In Go's form: without indices. */
   readonly field: string;
-  /** With indices, as unknown fields are named. */
+  /** With indices, as in messages about unknown fields. */
   readonly path: string;
 }
 

@@ -5,7 +5,7 @@ import { apiVersionOf, type ResourceType, type Subresource } from '../resource-t
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** Kinds of what is sent to a subresource, where they aren't the object's own. */
+/** Kinds of a subresource's body, if different from the object's. */
 const partKinds: Partial<Readonly<Record<Subresource, { readonly group: string; readonly kind: string }>>> = {
   binding: { group: '', kind: 'Binding' },
   eviction: { group: 'policy', kind: 'Eviction' },

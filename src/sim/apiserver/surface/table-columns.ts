@@ -83,7 +83,7 @@ function involved(object: StoredObject): string {
   return `${String(at(object, 'involvedObject.kind') ?? '').toLowerCase()}/${String(at(object, 'involvedObject.name') ?? '')}`;
 }
 
-/** By collection; others have their name and age. */
+/** By collection; others have name and age. */
 export const columnsByResource: Readonly<Record<string, readonly Column[]>> = {
   pods: [nameColumn, ...podCells, ageColumn, ...widePodCells],
   nodes: [

@@ -344,7 +344,7 @@ function branchElement({ name, path, here, below }, depth) {
 /** When the cgroups that are shown were measured. @type {string | null | undefined} */
 let cgroupsOf;
 
-/** Only new figures are drawn: who reads the tree is not to lose the place. @param {Data} data */
+/** Only new figures are drawn, so that a reader of the tree doesn't lose the place. @param {Data} data */
 function drawCgroups({ cgroups, sampledAt: measuredAt }) {
   if (measuredAt === cgroupsOf) return;
   cgroupsOf = measuredAt;

@@ -1,6 +1,6 @@
-// Images that containers needed, how long pulls took, images that were removed since nothing used them, and runs of credential provider plugins.
-// Images that are volumes.
-// Invariant: a run is counted once, when it has ended; a removal when the runtime has said that it is done.
+// Images of containers: the duration of pulls, removals of unused images, and runs of credential provider plugins.
+// Image volumes.
+// Invariant: a run is counted once, when it has ended; a removal when the runtime has confirmed it.
 
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { ImageRun } from '../../../../domain/images/image-manager-state.js';
@@ -67,7 +67,7 @@ export class ObservedImages implements ObservedPart {
         // The events of an image that is a volume are no container's.
         if (run.request.containerName === null) this.watched.metrics.count('kubelet_image_volume_requested_total', {});
       }
-      // Before a pull the image that is known is the one that was there.
+      // Before a pull a known image is the one that was present.
       else if (run.image !== null && run.tookMicros === 0) known.wasPresent = true;
     }
     for (const [id, known] of this.runs) {

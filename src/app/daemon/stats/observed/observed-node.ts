@@ -17,7 +17,7 @@ export interface NodeStartup {
 }
 
 export class ObservedNode implements ObservedPart {
-  /** By the wall clock, as the boot is. */
+  /** By the wall clock, like the boot time. */
   private triedAt: Micros | null = null;
   private registeredAt: Micros | null = null;
   private readyAt: Micros | null = null;
@@ -38,7 +38,7 @@ export class ObservedNode implements ObservedPart {
     if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) this.readyAt = epochMicros(wall);
   }
 
-  /** What has not happened is 0. */
+  /** 0 for steps that have not happened. */
   startup(bootedAt: Micros, startedAt: Micros): NodeStartup {
     const { triedAt, registeredAt, readyAt } = this;
     if (triedAt === null || registeredAt === null) return { preKubelet: 0, preRegistration: 0, registration: 0, postRegistration: 0, total: 0 };

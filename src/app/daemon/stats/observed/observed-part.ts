@@ -23,7 +23,7 @@ export interface ObservedPart {
   answered?(now: Micros, begun: Begun | null, reply: Reply<KubeletOperations>): void;
   /** After each step. */
   stepped?(now: Micros, wall: Instant): void;
-  /** Something may be gone: forgets what belonged to it. */
+  /** Forgets removed objects. */
   forgetGone?(): void;
 }
 

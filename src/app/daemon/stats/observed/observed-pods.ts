@@ -20,7 +20,7 @@ interface ObservedRun {
   readonly run: SyncRun | null;
 }
 
-/** A pod that has begun and was not seen to run yet. */
+/** A started pod that has not been seen running yet. */
 interface StartingPod {
   readonly firstSeenAt: Micros;
   pullingSince: Micros | null;

@@ -13,7 +13,7 @@ const probeTypes = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Sta
 const probeResults: Readonly<Record<string, 'successful' | 'failed'>> = { success: 'successful', warning: 'successful', failure: 'failed' };
 
 export class ObservedProbes implements ObservedPart {
-  /** Since when a probe is being asked, by its address: it may take several attempts. */
+  /** The start of a running probe, by its address: it may take several attempts. */
   private readonly probing = new Map<string, Micros>();
   private readonly probes = new Map<string, { readonly uid: string; readonly labels: ProbeLabels }>();
 

@@ -27,7 +27,7 @@ const csiMethods = {
   'csiNode.stats': 'NodeGetVolumeStats',
 } as const;
 
-/** As gRPC names them in Go. */
+/** The names of gRPC's codes in Go. */
 export const grpcCodes: Readonly<Record<PortErrorKind, string>> = {
   cancelled: 'Canceled',
   unknown: 'Unknown',
@@ -59,7 +59,7 @@ interface ObservedOperation {
 
 export class ObservedVolumes implements ObservedPart {
   private readonly operations = new Map<VolumeOperation, ObservedOperation>();
-  /** By volume, pod and kind: when the first try began, while none has worked. */
+  /** By volume, pod and kind: the start of the first try, until one succeeds. */
   private readonly since = new Map<string, { readonly at: Micros; readonly volumeName: string }>();
 
   constructor(private readonly watched: Watched) {}
@@ -116,7 +116,7 @@ export class ObservedVolumes implements ObservedPart {
   private ended({ at, operation, plugin }: ObservedOperation, now: Micros): void {
     const { metrics } = this.watched;
     const name = operationNames[operation.kind];
-    // Stages that are passed are taken off the list.
+    // Completed stages are removed from the list.
     const worked = operation.stages.length === 0;
     const labels = { migrated: 'false', operation_name: name, status: worked ? 'success' : 'fail-unknown', volume_plugin: plugin };
     metrics.observe('storage_operation_duration_seconds', labels, secondsBetween(at, now));
