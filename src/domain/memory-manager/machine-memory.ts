@@ -147,8 +147,8 @@ export function releaseMemory(machine: MachineState, block: MemoryBlock): void {
 }
 
 /**
- * Whether two states say the same: counts, groups and sizes node by node; what is free and reserved only summed over each group,
- * since the order of past releases decides which of a group's nodes holds it.
+ * Whether two states are equal: counts, groups and sizes node by node. Free and reserved amounts are compared as sums over each group, since the order of past
+ * releases decides which of a group's nodes has them.
  */
 export function sameMachineState(a: MachineState, b: MachineState): boolean {
   if (a.size !== b.size) return false;
@@ -168,7 +168,7 @@ export function sumOver(machine: MachineState, nodes: readonly number[], resourc
   return nodes.reduce((sum, id) => sum + (machine.get(id)?.memoryMap.get(resource)?.[what] ?? 0), 0);
 }
 
-/** As sets. */
+/** Compares the nodes as sets. */
 export function sameNodes(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((id) => b.includes(id));
 }

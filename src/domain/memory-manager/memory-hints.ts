@@ -1,5 +1,5 @@
-// The memory manager's topology hints: on which sets of NUMA nodes a request could be served now. All kinds of memory of a request
-// come from the same nodes, so there is one list for all of them.
+// Topology hints of the memory manager: the sets of NUMA nodes that can serve a request now. All memory types of a request come from the same nodes, so they
+// share one list.
 import { forEachSubset } from '../topology-manager/numa-mask.js';
 import type { TopologyHint } from '../topology-manager/topology-hint.js';
 import { type MachineState, sameNodes, sumOver } from './machine-memory.js';
@@ -54,7 +54,7 @@ export function bestMemoryHint(hints: readonly MemoryHint[]): MemoryHint | null 
   return best;
 }
 
-/** With equal sizes, by the value of the masks: the highest node that differs decides. */
+/** Sets of equal size compare by mask value: the highest node that differs decides. */
 function isNarrower(a: readonly number[], b: readonly number[]): boolean {
   if (a.length !== b.length) return a.length < b.length;
   for (let i = a.length - 1; i >= 0; i--) if (a[i] !== b[i]) return a[i]! < b[i]!;

@@ -40,7 +40,7 @@ export interface MemoryManagerConfig {
   readonly nodeReservation: ResourceList;
   readonly reservedMemory: readonly MemoryReservation[];
   readonly stateDirectory: string;
-  /** null: there is no file. */
+  /** null: no file. */
   readonly stateFile: string | null;
 }
 
@@ -118,7 +118,7 @@ function lackingPart(machine: MachineState, block: MemoryBlock): string | null {
   return null;
 }
 
-/** What the state file should contain. */
+/** The expected content of the state file. */
 export function memoryStateFile(manager: MemoryManager): string {
   manager.fileText ??= writeMemoryCheckpoint({
     policyName: manager.policy,
@@ -128,7 +128,7 @@ export function memoryStateFile(manager: MemoryManager): string {
   return manager.fileText;
 }
 
-/** What containers may get, kind by kind, then node by node; kinds that a node doesn't offer are left out. */
+/** The memory that containers may use, by type, then by node; types that a node doesn't have are left out. */
 export function allocatableMemory(manager: MemoryManager): MemoryBlock[] {
   const blocks = [...manager.machine].flatMap(([id, node]) => [...node.memoryMap].map(([type, { allocatable }]) => ({ numaAffinity: [id], type, size: allocatable })));
   return blocks.filter(({ size }) => size > 0).sort((a, b) => byCodeUnits(a.type, b.type) || a.numaAffinity[0]! - b.numaAffinity[0]!);

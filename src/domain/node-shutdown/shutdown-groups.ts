@@ -10,7 +10,7 @@ import { systemCriticalPriority } from '../values/pod-kind.js';
 export interface ShutdownConfiguration {
   readonly shutdownGracePeriod: Nanoseconds;
   readonly shutdownGracePeriodCriticalPods: Nanoseconds;
-  /** Where there are any, the two periods don't count. */
+  /** If not empty, it replaces the two periods. */
   readonly shutdownGracePeriodByPodPriority: readonly ShutdownPriority[];
 }
 

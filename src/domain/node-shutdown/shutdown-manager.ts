@@ -29,10 +29,10 @@ export interface ShutdownManager {
   readonly shuttingDown: boolean;
   /** The groups that are ending; null: none are. */
   readonly run: ShutdownRun | null;
-  /** Of the last shutdown that is known of; null: none, or it is not over. */
+  /** The last known shutdown; null: none, or it continues. */
   readonly startedAt: Instant | null;
   readonly endedAt: Instant | null;
-  /** When the lock is asked for again; null: it is not. */
+  /** The time of the next request for the lock; null: none. */
   readonly retryAt: Micros | null;
 }
 
@@ -64,14 +64,14 @@ export interface ShutdownDecision {
 export const shutdownReason = 'Shutdown';
 const detectedMessage = 'Shutdown manager detected shutdown event';
 const cancelledMessage = 'Shutdown manager detected shutdown cancellation';
-/** Before the lock is asked for again. */
+/** The delay before the next request for the lock. */
 const retryPause: Micros = microsPerSecond;
 
 export function newShutdownManager(): ShutdownManager {
   return { phase: 'off', hasWatched: false, shuttingDown: false, run: null, startedAt: null, endedAt: null, retryAt: null };
 }
 
-/** @param priorities lowest first; empty: the feature is off, and nothing is ever asked for */
+/** @param priorities lowest first; empty: the feature is off, and no lock is requested */
 export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, priorities: readonly ShutdownPriority[], clocks: Clocks): ShutdownDecision {
   const { now } = clocks;
   const inhibit: ShutdownAction = { kind: 'inhibit', neededSeconds: totalShutdownSeconds(priorities) };
@@ -80,7 +80,7 @@ export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, pri
       if (priorities.length === 0 || manager.phase !== 'off') return unchanged(manager);
       return { manager: { ...manager, phase: 'taking' }, actions: [{ kind: 'read-record' }, inhibit] };
     case 'remembered':
-      // What began meanwhile is newer.
+      // A run that began meanwhile is newer.
       if (manager.startedAt !== null) return unchanged(manager);
       return { manager: { ...manager, startedAt: event.startedAt, endedAt: event.endedAt }, actions: [] };
     case 'inhibited': {
@@ -124,10 +124,10 @@ function signalled(manager: ShutdownManager, active: boolean, pods: readonly Pod
   if (!active) {
     const inhibit: ShutdownAction = { kind: 'inhibit', neededSeconds: totalShutdownSeconds(priorities) };
     const up: ShutdownManager = { ...manager, hasWatched: true, shuttingDown: false, run: null };
-    // A lock that is being asked for will do.
+    // A pending request for the lock is enough.
     return manager.phase === 'watching' ? { manager: { ...up, phase: 'taking' }, actions: [told, inhibit] } : { manager: up, actions: [told] };
   }
-  // Said twice it is one shutdown.
+  // A repeated signal means the same shutdown.
   if (manager.run !== null) return unchanged(manager);
   const run = beginShutdown(groupPods(priorities, pods));
   return {

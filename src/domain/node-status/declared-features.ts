@@ -1,6 +1,6 @@
-// The features of pods that schedulers look for on a Node (`status.declaredFeatures`): of those that a kubelet may declare only what this agent does,
-// and only while its gate is on.
-// Invariant: sorted, and settled once at the start.
+// The features that schedulers find on a Node (`status.declaredFeatures`): the subset of a kubelet's features that this agent implements, each only while its
+// gate is on.
+// Invariant: sorted, and fixed at the start.
 import { type FeatureGates, featureEnabled } from '../configuration/feature-gates.js';
 
 /**

@@ -10,7 +10,7 @@ export const providedNodeIpAnnotation = 'alpha.kubernetes.io/provided-node-ip';
 export interface AddressFacts {
   readonly nodeName: string;
   readonly hostname: string;
-  /** As configured: none, one, or one of each family. */
+  /** From the configuration: none, one, or one of each family. */
   readonly nodeIps: readonly string[];
   readonly externalCloudProvider: boolean;
   readonly interfaceIps: readonly string[];

@@ -20,7 +20,7 @@ export interface MachineFacts {
 export interface DeviceResources {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
-  /** Resources whose plugin is gone for good. */
+  /** Resources whose plugin is removed. */
   readonly removed: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface CapacityFacts {
   readonly maxPods: number;
   /** 0: no limit by cores. */
   readonly podsPerCore: number;
-  /** Of the file system below the root directory; null: unknown, or ephemeral storage is not accounted. */
+  /** The file system of the root directory; null: unknown, or ephemeral storage is not accounted. */
   readonly ephemeralStorage: string | null;
   readonly devices: DeviceResources;
   /** Kept from pods: for the system, for Kubernetes, and to evict in time. */

@@ -81,7 +81,7 @@ export interface ReadinessFacts {
   readonly shuttingDown: boolean;
   readonly capacity: ResourceList;
   readonly localStorageCapacityIsolation: boolean;
-  /** What the node can't do, though it is ready; null: nothing. */
+  /** Missing features of a ready node; null: none. */
   readonly softRequirements: string | null;
 }
 

@@ -55,7 +55,7 @@ export function isReady({ runtimeProblems, networkProblems, storageProblems, shu
   return runtimeProblems.length + networkProblems.length + storageProblems.length === 0 && !shuttingDown;
 }
 
-/** The name to be looked up for the node's address; null: something else says it. */
+/** The name to resolve for the node's address; null: the address has another source. */
 export function nameToResolve({ nodeName, hostname, nodeIps, externalCloudProvider }: NodeSettings): string | null {
   const [first = null] = nodeIps;
   if (externalCloudProvider && first === null) return null;

@@ -16,7 +16,7 @@ export interface Versions {
   /** `uname -r`; null: unknown. */
   readonly kernelVersion: string | null;
   readonly osRelease: OsRelease;
-  /** `<name>://<version>` is shown; null: the runtime did not say. */
+  /** Shown as `<name>://<version>`; null: the runtime did not report it. */
   readonly runtime: { readonly name: string; readonly version: string } | null;
   readonly kubeletVersion: string;
 }
@@ -56,7 +56,7 @@ export function runtimeVersion(text: string): string {
   return /^\d+(\.\d+)+([-+.~].*)?$/.test(version) ? version : 'Unknown';
 }
 
-/** By name, so that a runtime's order is no change of the status. The handler named '' is the default one. */
+/** Sorted by name, so that another order from the runtime doesn't change the status. The handler named '' is the default one. */
 export function runtimeHandlersInOrder(handlers: readonly RuntimeHandler[]): NonNullable<NodeStatus['runtimeHandlers']> {
   return [...handlers]
     .sort((a, b) => byCodeUnits(a.name, b.name))

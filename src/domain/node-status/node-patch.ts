@@ -31,10 +31,7 @@ export function nodeStatusPatch(original: Node, updated: Node): JsonObject {
   return { ...member('metadata', metadata), ...member('status', status) };
 }
 
-/**
- * Whether the status differs in more than heartbeats. Labels and annotations don't count, nor does the order of conditions, nor whether
- * something empty is there.
- */
+/** Whether the status differs in more than heartbeats. Ignores labels, annotations, the order of conditions and empty values. */
 export function nodeStatusChanged(original: NodeStatus, updated: NodeStatus): boolean {
   return comparable(original) !== comparable(updated);
 }
@@ -109,7 +106,7 @@ function conditionsPatch(before: readonly NodeCondition[], after: readonly NodeC
   return { '$setElementOrder/conditions': after.map(({ type }) => ({ type })), ...(conditions.length === 0 ? {} : { conditions }) };
 }
 
-/** Addresses are declared to merge by type, which loses one of two of a type: a list that replaces an older one says so. */
+/** Addresses merge by type, which loses one of two addresses of a type. So the patch replaces the whole list. */
 function addressesPatch(before: readonly Json[], after: readonly Json[]): JsonObject {
   if (canonicalJson(before) === canonicalJson(after)) return {};
   return { addresses: before.length === 0 ? after : [...after, { $patch: 'replace' }] };

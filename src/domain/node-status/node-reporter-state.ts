@@ -8,7 +8,7 @@ import type { NodeSettings } from './node-settings.js';
 import { type NodeStatusMemory, newNodeStatusMemory } from './node-status.js';
 import { newStatusReport, type StatusReport } from './status-report.js';
 
-/** What it is doing; see the table of node-reporter. */
+/** The current activity; see the table of node-reporter. */
 export type ReporterPhase = 'resting' | 'looking' | 'holding-registration' | 'registering' | 'reading' | 'patching' | 'pausing';
 
 export interface NodeReporter {
@@ -20,11 +20,11 @@ export interface NodeReporter {
   images: readonly RuntimeImage[];
   imagesListedAt: Micros | null;
   registered: boolean;
-  /** Tries of the registration under way. */
+  /** Attempts of the current registration. */
   registrationTries: number;
   /** The Node as some answer had it last: newer than the watched copy for a while after each write. */
   answered: Node | null;
-  /** What the report or registration under way starts from, and makes of it. */
+  /** The input and the result of the current report or registration. */
   base: Node | null;
   made: Node | null;
   readonly report: StatusReport;
@@ -33,7 +33,7 @@ export interface NodeReporter {
   pendingEvents: NodeEvent[];
   /** The pod CIDR that the runtime has. */
   podCidr: string;
-  /** As it was when the last cycle began. */
+  /** At the start of the last cycle. */
   shuttingDown: boolean;
   startedAt: Micros;
   /** From the start until the node was first reported ready, or two minutes: readiness is reported at once. */

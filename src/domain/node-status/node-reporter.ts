@@ -49,18 +49,18 @@ export interface WatchedNode {
 export interface NodeContext {
   readonly turn: Turn<NodeOperations>;
   view(): NodeView;
-  /** As the view has it. */
+  /** From the view. */
   readonly shuttingDown: boolean;
   watched(): WatchedNode;
   event(event: NodeEvent): void;
-  /** The Node as it is now. */
+  /** The current Node. */
   known(node: Node): void;
 }
 
 export const nodeAddress: Address = { machine: 'node', key: '' };
 const nodes: ApiResource = { group: '', version: 'v1', plural: 'nodes' };
 const imagesMaxAge: Micros = 30 * microsPerSecond;
-/** From the start: as long as a runtime may be silent before it counts as down. */
+/** From the start; equal to the time after which a silent runtime counts as down. */
 const startGrace: Micros = 30 * microsPerSecond;
 const startLimit: Micros = 120 * microsPerSecond;
 const lookTimeout: Micros = 10 * microsPerSecond;
@@ -214,7 +214,7 @@ function report(reporter: NodeReporter, context: NodeContext): void {
   else act(reporter, startReport(reporter.report), context);
 }
 
-/** An agent that has just begun knows too little to say that a node which is known to be ready is not. */
+/** An agent that just started doesn't know enough to set a ready node to not ready. */
 function holdsBack(reporter: NodeReporter, context: NodeContext): boolean {
   if (!reporter.starting || reporter.report.lastReportAt !== null || context.turn.now - reporter.startedAt >= startGrace) return false;
   return isReadyNode(newest(reporter, context)) && !isReady(context.view());
@@ -342,7 +342,7 @@ function known(reporter: NodeReporter, node: Node, context: NodeContext): void {
   context.known(node);
 }
 
-/** The newer of the watched copy and the last answer; null: the API has to be asked. */
+/** The newer of the watched copy and the last answer; null: read the Node from the API. */
 function newest({ answered }: NodeReporter, context: NodeContext): Node | null {
   const { node: watched, absentUpTo } = context.watched();
   if (answered === null) return watched;

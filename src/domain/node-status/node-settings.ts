@@ -7,7 +7,7 @@ import { effectiveReportFrequency } from './status-report.js';
 export interface NodeSettings extends RegistrationFacts {
   /** Whether a missing Node is created; else it is waited for. */
   readonly registerNode: boolean;
-  /** As configured: none, one, or one of each family. */
+  /** From the configuration: none, one, or one of each family. */
   readonly nodeIps: readonly string[];
   readonly kubeletPort: number;
   readonly kubeletVersion: string;
@@ -21,13 +21,13 @@ export interface NodeSettings extends RegistrationFacts {
   readonly updateFrequency: Micros;
   readonly reportFrequency: Micros;
   readonly leaseDurationSeconds: number;
-  /** Features of pods that this agent has, as schedulers look for them. */
+  /** Pod features of this agent, as schedulers expect them. */
   readonly declaredFeatures: readonly string[];
 }
 
 const second: Micros = 1_000_000;
 
-/** A plain node of that name: what flags and configuration give when nothing is said. */
+/** A plain node with that name: the defaults of flags and configuration. */
 export function nodeSettings(nodeName: string, given: Partial<NodeSettings> = {}): NodeSettings {
   return {
     nodeName,

@@ -23,7 +23,7 @@ export interface NodeFacts {
   readonly kubeletPort: number;
   readonly images: { readonly ok: true; readonly images: readonly NodeImage[] } | { readonly ok: false; readonly error: string };
   readonly runtimeHandlers: readonly RuntimeHandler[];
-  /** null: the runtime has not said yet. */
+  /** null: not reported by the runtime yet. */
   readonly supplementalGroupsPolicy: boolean | null;
   readonly pressures: Pressures;
   readonly readiness: Omit<ReadinessFacts, 'capacity' | 'localStorageCapacityIsolation'>;
@@ -33,7 +33,7 @@ export interface NodeFacts {
   readonly declaredFeatures: readonly string[];
 }
 
-/** What a process remembers between two reports. */
+/** State of the process between two reports. */
 export interface NodeStatusMemory {
   rebootReported: boolean;
   unschedulable: boolean;
@@ -46,7 +46,7 @@ export function newNodeStatusMemory(): NodeStatusMemory {
 export interface NodeUpdate {
   readonly node: Node;
   readonly events: readonly NodeEvent[];
-  /** Of setters that could not do their part; the others did theirs. */
+  /** Errors of setters that failed; the others took effect. */
   readonly errors: readonly string[];
 }
 

@@ -107,7 +107,7 @@ export function reconciledNode(existing: Node, initial: Node, deviceCheckpointMi
     canonicalJson([oldLabels, oldAnnotations]) !== canonicalJson([labels, annotations]) ||
     !sameResources(status.capacity, capacity) ||
     !sameResources(status.allocatable, allocatable) ||
-    // Devices that are 0 already are written all the same: what was read may be old.
+    // Zero devices are written again: the Node that was read may be outdated.
     (deviceCheckpointMissing && Object.keys(capacity).some(isExtendedResource));
   return changed ? { ...existing, metadata: { ...existing.metadata, labels, annotations }, status: { ...status, capacity, allocatable } } : null;
 }

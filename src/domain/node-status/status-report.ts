@@ -20,11 +20,11 @@ const defaultReportFrequency: Micros = 300 * microsPerSecond;
 export interface StatusReport {
   readonly reportFrequency: Micros;
   state: 'idle' | 'computing' | 'patching';
-  /** Of this cycle, from 1. */
+  /** Of the current cycle, from 1. */
   tries: number;
   /** null: never. */
   lastReportAt: Micros | null;
-  /** Added to the frequency, so that nodes that changed together don't report together for ever. May be negative. */
+  /** Added to the frequency, so that nodes that changed together don't report together again. May be negative. */
   delay: Micros;
 }
 
@@ -38,7 +38,7 @@ export interface FailedReport {
   readonly heartbeatFailed: boolean;
 }
 
-/** What is not configured: as often as it is updated when that is, else five minutes. */
+/** The default: the update frequency if it is configured, else five minutes. */
 export function effectiveReportFrequency(updateFrequency: Micros | null, reportFrequency: Micros | null): Micros {
   return reportFrequency ?? updateFrequency ?? defaultReportFrequency;
 }

@@ -23,7 +23,7 @@ export type PodLifecycleEvent =
   | { readonly type: 'PodSync'; readonly uid: string };
 
 export interface PodChanges {
-  /** In the order to deliver them: what was known before first, so that what a full queue loses is the newest. */
+  /** In delivery order: previously known containers first, so that a full queue drops the newest events. */
   readonly events: readonly PodLifecycleEvent[];
   /** Some container became created or unknown: requires an inspection, but no event. */
   readonly changed: boolean;

@@ -50,7 +50,7 @@ interface Inspection {
   /** What to deliver after it. */
   readonly changes: PodChanges;
   readonly kind: 'all' | 'pod';
-  /** When the runtime was asked for the listing that led to it. */
+  /** When the listing was requested from the runtime. */
   readonly startedAt: Micros;
 }
 
@@ -71,7 +71,7 @@ export interface Pleg {
   lastRelistAnswered: Micros | null;
 }
 
-/** What a step did. Readers that wait for one of `updated`, or for anything at all when `globalTimeAdvanced`, can look again. */
+/** The result of a step. Readers that wait for one of `updated`, or for any pod when `globalTimeAdvanced`, can read again. */
 export interface RelistOutcome {
   /** Pods to inspect. */
   readonly inspect: readonly string[];
@@ -99,9 +99,9 @@ export function newPleg(eventCapacity = plegEventQueueCapacity, threshold = heal
 }
 
 /**
- * A full listing arrived.
- * @param startedAt when the runtime was asked for it
- * @param answeredAt when its answer came
+ * Takes a full listing.
+ * @param startedAt when it was requested
+ * @param answeredAt when the answer came
  */
 export function relisted(pleg: Pleg, cache: PodCache, pods: readonly RelistedPod[], startedAt: Micros, answeredAt: Micros = startedAt): RelistOutcome {
   pleg.relists++;
@@ -149,7 +149,10 @@ export function isInspectionAwaited(pleg: Pleg, uid: string): boolean {
   return pleg.awaited.has(uid);
 }
 
-/** The listing of a single pod arrived. A pod that the runtime doesn't list (null) is left to the next full relist. @param answeredAt when the answer came */
+/**
+ * Takes the listing of one pod. A pod that the runtime doesn't list (null) is left to the next full relist.
+ * @param answeredAt when the answer came
+ */
 export function podRelisted(pleg: Pleg, cache: PodCache, pod: RelistedPod | null, startedAt: Micros, answeredAt: Micros = startedAt): RelistOutcome {
   if (pod === null) return { inspect: [], updated: [], deleted: [], observed: [], globalTimeAdvanced: false };
   const record = recordOf(pleg, pod.uid);
@@ -176,7 +179,10 @@ export function inspected(pleg: Pleg, cache: PodCache, uid: string, found: PodRu
   return endOfInspection(cache, uid, inspection);
 }
 
-/** An inspection failed. Readers get the error, the pod's events are withheld, and the next listing has it inspected again. @param askedAt when the runtime was asked */
+/**
+ * Takes a failed inspection. Readers get the error, the pod's events are withheld, and the next listing inspects the pod again.
+ * @param askedAt when the inspection was requested
+ */
 export function inspectionFailed(pleg: Pleg, cache: PodCache, uid: string, error: PortFailure, askedAt: Micros): RelistOutcome {
   const { inspection, record } = settle(pleg, cache, uid);
   setPodCache(cache, uid, { kind: 'failed', error }, askedAt);
@@ -184,13 +190,13 @@ export function inspectionFailed(pleg: Pleg, cache: PodCache, uid: string, error
   return endOfInspection(cache, uid, inspection);
 }
 
-/** Asks for a full inspection at the next listing, changed or not. Nothing to do for a pod that the runtime doesn't have. */
+/** Requests a full inspection at the next listing, changed or not. Does nothing for a pod that the runtime doesn't have. */
 export function requestReinspection(pleg: Pleg, uid: string): void {
   const record = pleg.records.get(uid);
   if (record !== undefined) record.reinspect = true;
 }
 
-/** Hands over the events that wait, oldest first. */
+/** Takes the queued events, oldest first. */
 export function takePlegEvents(pleg: Pleg): PodLifecycleEvent[] {
   return pleg.events.splice(0);
 }

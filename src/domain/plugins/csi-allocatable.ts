@@ -15,7 +15,7 @@ const timeout = 120 * microsPerSecond;
 export const allocatableSlot = 'allocatable';
 
 export interface AllocatableContext extends Omit<KeeperContext, 'jobEnded'> {
-  /** Seconds; null: the driver's object doesn't say, or isn't there. */
+  /** Seconds; null: not in the driver's object, or no object. */
   allocatablePeriod(driver: string): number | null;
   /** An update has ended, with or without success. */
   allocatableUpdated(driver: string): void;

@@ -28,9 +28,9 @@ const countMax = 2_147_483_647;
 export interface KeeperContext {
   readonly turn: Turn<AgentOperations>;
   readonly nodeName: string;
-  /** There is an apiserver. */
+  /** Whether an apiserver is configured. */
   readonly hasApi: boolean;
-  /** @param error null: the objects say it */
+  /** @param error null: the objects are up to date */
   jobEnded(job: CsiNodeJob, error: string | null): void;
 }
 
@@ -62,7 +62,7 @@ export function csiNodeReplied(manager: PluginManager, { outcome }: Reply<AgentO
     begin(job, context);
     return;
   }
-  // What is gone already is as good as deleted.
+  // An object that is already deleted counts as deleted.
   if (failure !== null && !(failure.kind === 'not-found' && (job.step === 'csiNode' || job.step === 'delete'))) {
     job.isForeign = job.step === 'write' && failure.kind === 'not-found';
     ended(manager, job, problemOf(job, failure.message), context);
@@ -174,7 +174,7 @@ function csiNodeRead(manager: PluginManager, job: CsiNodeJob, found: CsiNodeObje
   context.turn.ask('apiWriter.update', csiNodeAddress, 'step', { ...place, subresource: null, name: context.nodeName, object }, timeout);
 }
 
-/** Its drivers are those of a node that is gone. */
+/** Its drivers belong to a deleted node. */
 function isOfEarlierNode({ metadata: { ownerReferences = [] } }: CsiNodeObject, nodeUid: string): boolean {
   return ownerReferences.some(({ kind, uid }) => kind === 'Node' && uid !== nodeUid);
 }

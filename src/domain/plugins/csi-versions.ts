@@ -1,4 +1,4 @@
-// Whether a CSI driver that wants to be registered may be, by the versions it says to support.
+// Whether a CSI driver may register, by its supported versions.
 import { goQuote } from '../values/go-text.js';
 
 const supportedMajor = 1;

@@ -3,7 +3,7 @@
 import type { PluginManager } from './plugin-manager-state.js';
 
 export const draType = 'DRAPlugin';
-/** As plugins name it; the service itself is `k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin`. */
+/** The name that plugins use; the service itself is `k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin`. */
 const supportedService = 'v1.DRAPlugin';
 
 /** Why it can't be registered, in the words of the notification; null: it can. */
@@ -22,7 +22,7 @@ export function removeDraPlugin({ draPlugins }: PluginManager, socket: string): 
   return at < 0 ? null : (draPlugins.splice(at, 1)[0]?.name ?? null);
 }
 
-/** Where the driver's newest plugin is called; null: it has none. */
+/** The endpoint of the driver's newest plugin; null: no plugin. */
 export function draEndpoint({ draPlugins }: PluginManager, driver: string): string | null {
   return draPlugins.findLast(({ name }) => name === driver)?.endpoint ?? null;
 }

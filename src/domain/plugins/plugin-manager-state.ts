@@ -15,7 +15,7 @@ import { microsPerSecond } from '../values/time.js';
 
 export interface PluginRecord {
   readonly path: string;
-  /** Of the socket that is being worked on. */
+  /** Of the socket in progress. */
   identity: string;
   /** Of the socket that was seen last; null: it is gone. */
   seen: string | null;
@@ -44,7 +44,7 @@ export interface DraPluginRecord {
   readonly socket: string;
 }
 
-/** What the Node and the CSINode are to say of a driver. */
+/** A driver's data for the Node and the CSINode. */
 export interface CsiNodeEntry {
   readonly nodeId: string;
   readonly topology: Readonly<Record<string, string>>;
@@ -57,7 +57,7 @@ export interface CsiNodeJob {
   readonly driver: string;
   /** The registration that waits for it; null: it is of a driver's count, or of no driver. */
   readonly socket: string | null;
-  /** null: nothing is to be said of it any more. */
+  /** null: remove the driver's data. */
   readonly entry: CsiNodeEntry | null;
   step: 'node' | 'annotate' | 'csiNode' | 'delete' | 'write';
   tries: number;
@@ -81,12 +81,12 @@ export interface PluginManager {
   csiNode: 'unknown' | 'asked' | 'there';
   /** The apiserver is too old to have any: nothing waits for it. */
   isCsiNodeForeign: boolean;
-  /** It is asked again for from then on. */
+  /** The earliest time of the next request. */
   csiNodeNotBefore: Micros;
-  /** How often it could be read and not written, one after the other; and why the last time. null: it has not failed. */
+  /** Consecutive failures to write it after a successful read, and the last error. null: no failure. */
   csiNodeFailures: number;
   csiNodeError: string | null;
-  /** Of the Node that the CSINode and its drivers were made for; null: none was seen. */
+  /** The UID of the Node that the CSINode and its drivers belong to; null: none seen. */
   nodeUid: string | null;
   /** Something changed while a scan was under way. */
   scanAgain: boolean;
@@ -111,7 +111,7 @@ export function newPluginManager(): PluginManager {
   };
 }
 
-/** Why the node isn't ready as far as the CSINode goes, in the words of its condition; null: it is there, or can't be. */
+/** Why the CSINode keeps the node from being ready, in the words of the condition; null: the CSINode exists, or can't exist. */
 export function csiNodeProblem({ csiNode, csiNodeError, isCsiNodeForeign }: PluginManager): string | null {
   if (csiNode === 'there' || isCsiNodeForeign) return null;
   return csiNodeError === null ? 'CSINode is not yet initialized' : `failed to initialize CSINode: ${csiNodeError}`;

@@ -27,7 +27,7 @@ import { type CsiNodeJob, csiNodeAddress, type PluginManager, type PluginRecord,
 
 /** The dialling and the answer of GetInfo. */
 const infoTimeout: Micros = 11 * microsPerSecond;
-/** Until the CSINode is asked for again: while it can't be read, and from its first failed write on, eight times as long each time. */
+/** The delay before the next request for the CSINode: while it can't be read, and from its first failed write, eight times as long each time. */
 const csiNodePoll: Micros = microsPerSecond;
 const csiNodeFirstPause: Micros = 30_000;
 const csiNodePauseFactor = 8;
@@ -168,7 +168,7 @@ function replied(manager: PluginManager, record: PluginRecord, { op, outcome }: 
   }
 }
 
-/** An answer to how many volumes fit; of a socket that is gone it says nothing. */
+/** Takes the number of allocatable volumes; ignored for a removed socket. */
 function counted(manager: PluginManager, record: PluginRecord | undefined, path: string, { outcome }: Reply<AgentOperations>, context: PluginContext): void {
   if (record !== undefined) allocatableRead(manager, record, outcome as Parameters<typeof allocatableRead>[2], keeping(manager, context), context);
   else for (const name of [...manager.counting]) if (manager.drivers.get(name)?.socket !== path) allocatableEnded(manager, name, null, context);
@@ -229,7 +229,7 @@ export function pluginsNodeSeen(manager: PluginManager, uid: string, context: Pl
   }
 }
 
-/** Sees to it that there is a CSINode; asked for again from time to time, until there is one. The node isn't ready before. */
+/** Creates the CSINode, with retries until it exists. The node isn't ready before. */
 function ensureCsiNode(manager: PluginManager, context: PluginContext): void {
   if (manager.csiNode !== 'unknown' || context.turn.now < manager.csiNodeNotBefore) return;
   manager.csiNode = 'asked';

@@ -27,7 +27,7 @@ export function podMoments(before: PodMoments | null, status: PodRuntimeStatus, 
   return new Map(status.containers.map((container) => [container.id, momentsOf(before?.get(container.id) ?? null, container, seenAt, clocks)]));
 }
 
-/** Of a container that nothing was noted of: by its stamps. */
+/** A container without recorded moments: uses its timestamps. */
 export function unseenMoments(container: RuntimeContainerStatus, clocks: Clocks): ContainerMoments {
   return momentsOf(null, container, null, clocks);
 }

@@ -7,12 +7,12 @@ import type { PortFailure } from '../../ports/port-error.js';
 import type { Clocks } from '../values/instant.js';
 import { type ContainerMoments, type PodMoments, podMoments, unseenMoments } from './container-moments.js';
 
-/** Why there is no status: the last inspection failed. */
+/** Without a status: the last inspection failed. */
 export type CachedPodStatus = { readonly kind: 'status'; readonly status: PodRuntimeStatus } | { readonly kind: 'failed'; readonly error: PortFailure };
 
 export interface PodCacheEntry {
   readonly cached: CachedPodStatus;
-  /** When the runtime was asked for what is cached. */
+  /** When the cached status was requested from the runtime. */
   readonly modified: Micros;
   /** When an on-demand relist last found that this is still so; null: never. */
   readonly observed: Micros | null;
@@ -33,12 +33,12 @@ export function newPodCache(): PodCache {
   return { entries: new Map(), globalTime: null, moments: new Map(), behind: new Map() };
 }
 
-/** What is known now. A pod the runtime doesn't have reads as an empty status. */
+/** The cached status. A pod that the runtime doesn't have reads as an empty status. */
 export function readPodCache(cache: PodCache, uid: string): CachedPodStatus {
   return cache.entries.get(uid)?.cached ?? { kind: 'status', status: emptyPodStatus(uid) };
 }
 
-/** What is known if that is newer than `time`; null when the reader has to wait for the next write or relist. */
+/** The cached status if it is newer than `time`; null: the reader waits for the next write or relist. */
 export function readPodCacheIfNewer(cache: PodCache, uid: string, time: Micros): CachedPodStatus | null {
   const entry = cache.entries.get(uid);
   const newer = isAfter(fullRelistOf(cache, uid), time) || (entry !== undefined && (entry.modified > time || isAfter(entry.observed, time)));
@@ -72,12 +72,12 @@ export function markPodObserved(cache: PodCache, uid: string, time: Micros): voi
   if (entry !== undefined) cache.entries.set(uid, { ...entry, observed: time });
 }
 
-/** Everything cached was still true at `time`, but for what is known to be behind. */
+/** Confirms every cached status as of `time`, except for pods marked as behind. */
 export function markAllPodsObserved(cache: PodCache, time: Micros): void {
   cache.globalTime = time;
 }
 
-/** The pod has changed, and its status is yet to come: the next full relist doesn't make what is cached any fresher. */
+/** The pod changed, and its new status is pending: the next full relist doesn't confirm the cached one. */
 export function markPodBehind(cache: PodCache, uid: string): void {
   if (!cache.behind.has(uid)) cache.behind.set(uid, cache.globalTime);
 }

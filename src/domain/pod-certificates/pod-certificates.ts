@@ -32,7 +32,7 @@ interface Bundle {
   /** When it came; the times below are counted from then. */
   readonly obtained: Clocks;
   readonly beginRefreshAt: Micros;
-  /** `beginRefreshAt` and a part of five minutes, so that a fleet's pods don't ask together. */
+  /** `beginRefreshAt` and a part of five minutes, so that the pods of a fleet don't request together. */
   readonly refreshAt: Micros;
   readonly notAfter: Micros;
 }
@@ -65,9 +65,9 @@ export interface PodCertificateContext {
   readonly nodeName: string;
   /** null: the Node isn't known yet. */
   readonly nodeUid: string | null;
-  /** A command of a pod that had the key before is still under way. */
+  /** A command with the key from an earlier pod is still in flight. */
   busy(key: string): boolean;
-  /** In [0, 1), drawn for one certificate. */
+  /** In [0, 1), per certificate. */
   random(key: string): number;
   readAccount(key: string, namespace: string, name: string): void;
   generate(key: string, keyType: string): void;
@@ -77,7 +77,7 @@ export interface PodCertificateContext {
   wakeAt(key: string, at: Micros | null): void;
   log(message: string, fields: Readonly<Record<string, string>>): void;
   event(order: PodCertificateOrder, reason: string, message: string): void;
-  /** What the pod is shown has changed. */
+  /** The content of the pod's volume changed. */
   changed(podUid: string): void;
 }
 
@@ -162,7 +162,7 @@ export function podCertificateWoken(certificates: PodCertificates, key: string, 
   if (record !== undefined) advance(record, context);
 }
 
-/** The pod is gone, and its keys with it. */
+/** The pod and its keys are removed. */
 export function forgetPodCertificates(certificates: PodCertificates, podUid: string, end: (key: string) => void): void {
   for (const [key, { order }] of certificates) {
     if (order.podUid !== podUid) continue;

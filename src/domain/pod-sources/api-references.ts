@@ -39,7 +39,7 @@ function projections(spec: PodSpec): readonly VolumeProjection[] {
 
 const sourcesWithSecretRef = ['cephfs', 'cinder', 'flexVolume', 'rbd', 'scaleIO', 'iscsi', 'storageos'] as const;
 
-/** Of every Secret that the pod names in any place; undefined where a place names none. */
+/** The names of all Secrets that the pod references; undefined for a reference without a name. */
 export function secretNames(spec: PodSpec): (string | undefined)[] {
   const names: (string | undefined)[] = (spec.imagePullSecrets ?? []).map((reference) => reference.name);
   for (const container of allContainers(spec)) {

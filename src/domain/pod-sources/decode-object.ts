@@ -152,7 +152,7 @@ function isLeftOut(value: unknown, type: FieldType): boolean {
   }
 }
 
-/** What a person wrote, short: `"yes"`, `true`, `a list`. */
+/** A short form of the user's value: `"yes"`, `true`, `a list`. */
 function describe(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (isPlainObject(value)) return 'an object';

@@ -1,4 +1,4 @@
-// A freshly decoded object that its owner may still change; it becomes a readonly API object when it is handed on.
+// A freshly decoded object that its owner may still change; a readonly API object after that.
 import type { Container, EphemeralContainer, Handler, Probe } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Volume } from '../../ports/model/volume.js';

@@ -43,7 +43,7 @@ export interface FileSourceContext {
 
 export const fileSourceAddress: Address = { machine: 'file-source', key: '' };
 const slot = 'work';
-/** A path that isn't there is looked for this often. */
+/** The interval between checks for a missing path. */
 const absentRetry: Micros = 1_000_000;
 const maxWatchBackoff: Micros = 20_000_000;
 /** More single files than this, and one listing is cheaper. */
@@ -64,7 +64,7 @@ export function newFileSource(settings: FileSourceSettings): FileSourceState {
   };
 }
 
-/** At the start, and on each wake-up: does what is due, one thing at a time. */
+/** At the start and on each wake-up: runs one due task at a time. */
 export function runFileSource(state: FileSourceState, context: FileSourceContext): void {
   const { turn } = context;
   const { path } = state.settings;
@@ -88,7 +88,7 @@ function nextWake(state: FileSourceState): Micros {
   return state.isWatched ? state.nextListAt : Math.min(state.nextListAt, state.watchRetryAt);
 }
 
-/** What the watch saw. Hints only: the files themselves are read again. */
+/** Takes watch events. They are only hints: the files are read again. */
 export function manifestsChanged(state: FileSourceState, events: readonly FileWatchEvent[], context: FileSourceContext): void {
   for (const event of events) {
     switch (event.kind) {
@@ -101,7 +101,7 @@ export function manifestsChanged(state: FileSourceState, events: readonly FileWa
         break;
       case 'gone':
       case 'failed':
-        // The path was replaced, moved or unmounted: watch what is there now, then list it.
+        // The path was replaced, moved or unmounted: watch the new path, then list it.
         if (event.kind === 'failed') context.turn.log('warn', 'the watch of the manifest path failed, going on by listing it', { path: state.settings.path, err: event.message });
         state.isWatched = false;
         state.watchRetryAt = 0;
@@ -176,7 +176,7 @@ function watchReplied(state: FileSourceState, outcome: Outcome<null>, context: F
 function listReplied(state: FileSourceState, outcome: Outcome<ManifestListing>, context: FileSourceContext): void {
   state.nextListAt = context.turn.now + state.settings.checkPeriod;
   if (!outcome.ok) {
-    // Unknown is not gone: the pods stay.
+    // Unknown is not absent: the pods stay.
     complain(state, context, `unable to read the manifest path: ${outcome.error.message}`);
     return;
   }
@@ -212,7 +212,7 @@ function takeSingleFile(state: FileSourceState, listing: Extract<ManifestListing
   return file.content.kind === 'absent' || state.store.files.get(file.path)?.content === file.content;
 }
 
-/** Once, until something else is to be said. */
+/** Logs a complaint once, until another one follows. */
 function complain(state: FileSourceState, context: FileSourceContext, text: string): void {
   if (state.complaint === text) return;
   state.complaint = text;

@@ -40,7 +40,7 @@ export function podsOfStore(store: ManifestStore): Pod[] {
   return [...winners(store).values()].map((winner) => winner.pod);
 }
 
-/** A directory's listing replaces everything: what can't be used now is gone, also if it could before. */
+/** A directory listing replaces everything: a file that is invalid now has no pod, even if it had one before. */
 export function takeListing(store: ManifestStore, files: readonly ManifestFile[], settings: ManifestStoreSettings): StoreLine[] {
   const lines: StoreLine[] = [];
   const next = new Map<string, KnownFile>();
@@ -57,7 +57,7 @@ export function takeListing(store: ManifestStore, files: readonly ManifestFile[]
   return lines;
 }
 
-/** One file that was changed. A bad version leaves the pod as it was: it may be half written, and more will come. */
+/** Takes one changed file. An invalid version leaves the pod unchanged: it may be a partial write, and more events will follow. */
 export function takeFile(store: ManifestStore, file: ManifestFile, settings: ManifestStoreSettings): { readonly isChanged: boolean; readonly lines: readonly StoreLine[] } {
   if (file.content.kind === 'absent') return { isChanged: removeFile(store, file.path), lines: [] };
   const known = store.files.get(file.path);
@@ -90,7 +90,7 @@ function readFile(store: ManifestStore, file: ManifestFile, settings: ManifestSt
   return pod === undefined ? null : { content: file.content, pod };
 }
 
-/** What there is to say about a file, without who says it. */
+/** The log line for a file, without its prefix. */
 function remarkOn(path: string, result: ManifestPods): StoreLine | null {
   switch (result.kind) {
     case 'absent':
@@ -105,7 +105,7 @@ function remarkOn(path: string, result: ManifestPods): StoreLine | null {
   }
 }
 
-/** Says a remark unless it was the last one on the path. How an error begins depends on what found it, and is no news. */
+/** Reports a remark unless it repeats the last one for the path. The prefix of an error depends on what found it and doesn't count as a change. */
 function report(store: ManifestStore, path: string, remark: StoreLine | null, complaint: string, lines: StoreLine[]): void {
   if (remark === null) store.reported.delete(path);
   else if (store.reported.get(path) !== remark.text) {

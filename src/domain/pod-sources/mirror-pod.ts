@@ -8,9 +8,9 @@ import { configHashAnnotation } from './static-pod-defaults.js';
 export type MirrorPlan = 'keep' | 'delete' | 'create' | 'wait';
 
 /**
- * What is to be done about the mirror of a static pod.
- * @param mirror what the API has; null: none
- * @param node the node's own object, which is to be the owner; null: it can't be read
+ * The action for the mirror of a static pod.
+ * @param mirror the pod in the API; null: none
+ * @param node the Node object, the owner of the mirror; null: it can't be read
  */
 export function mirrorPlan(pod: Pod, mirror: Pod | null, node: Node | null): MirrorPlan {
   if (mirror !== null) return isRight(pod, mirror) ? 'keep' : 'delete';

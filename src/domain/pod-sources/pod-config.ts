@@ -18,12 +18,12 @@ export type DeliveryOp = 'REMOVE' | 'ADD' | 'UPDATE' | 'DELETE' | 'RECONCILE';
 export interface PodDelivery {
   readonly op: DeliveryOp;
   readonly source: PodSource;
-  /** Stored pods, in the order of the source's list; REMOVE has the last stored ones. An ADD without pods says that the source is ready. */
+  /** Stored pods, in the order of the source's list; REMOVE has the last stored ones. An ADD without pods marks the source as ready. */
   readonly pods: readonly Pod[];
 }
 
 export interface PodMerge {
-  /** In the order in which they have to be handled. */
+  /** In the order of their handling. */
   readonly deliveries: readonly PodDelivery[];
   readonly events: readonly EventRecord[];
 }
@@ -52,7 +52,7 @@ export function newPodConfig(registered: Iterable<PodSource>): PodConfigState {
   return { registered: new Set(registered), sources: new Map() };
 }
 
-/** Takes in the complete list of a source. Changes `state`. */
+/** Takes the complete list of a source. Changes `state`. */
 export function mergeSet(state: PodConfigState, source: PodSource, pods: readonly Pod[], wall: Instant): PodMerge {
   const record = sourceState(state, source);
   const isFirst = !record.sent;
@@ -76,7 +76,7 @@ export function mergeSet(state: PodConfigState, source: PodSource, pods: readonl
   return { deliveries: deliveriesOf(source, byOp, isFirst), events };
 }
 
-/** A pod of a source that was added or changed, or is there no more. What a pod was like in the end doesn't count: a forced deletion says 0 s of grace. */
+/** A pod of a source was added, changed or removed. The final state of a removed pod doesn't count: a forced deletion has 0 s of grace. */
 export type PodChange = { readonly type: 'upsert' | 'delete'; readonly pod: Pod };
 
 /**
@@ -105,12 +105,12 @@ export function mergeChanges(state: PodConfigState, source: PodSource, changes: 
   return { deliveries: deliveriesOf(source, byOp, isFirst), events: [] };
 }
 
-/** Says that a delivery of the source has been handled: only then may its absent pods be believed absent. */
+/** Marks a delivery of the source as handled: only then do absent pods count as absent. */
 export function markHandled(state: PodConfigState, source: PodSource): void {
   sourceState(state, source).handled = true;
 }
 
-/** Every registered source has sent a list, and something of it has been handled. Until then nothing may be cleaned up. */
+/** Every registered source has sent a list, and part of it is handled. No cleanup happens before. */
 export function areAllSourcesReady(state: PodConfigState): boolean {
   for (const source of state.registered) {
     const record = state.sources.get(source);
@@ -147,7 +147,7 @@ function changed(source: PodSource, previous: StoredPod, incoming: Pod): Classif
   return { op: incoming.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE', pod };
 }
 
-/** Of several pods with one name and namespace, or one uid, only the first is taken. */
+/** Keeps only the first of several pods with one name and namespace, or one UID. */
 function withoutDuplicates(source: PodSource, pods: readonly Pod[]): { readonly kept: readonly Pod[]; readonly events: readonly EventRecord[] } {
   const names = new Set<string>();
   const uids = new Set<string>();

@@ -1,5 +1,5 @@
-// What the API fills into a v1 Pod that leaves it out (the defaulting of core/v1): a manifest gets here what a pod gets from the apiserver.
-// Invariant: idempotent; only absent (for plain fields: zero) values are filled.
+// The defaulting of core/v1 for a Pod: a manifest gets the same defaults as a pod from the apiserver.
+// Invariant: idempotent; fills only absent (for plain fields: zero) values.
 import { defaultPullPolicy } from '../images/pull-policy.js';
 import { isPodLevelResource, podRequests, resourceListOf } from '../qos/pod-resources.js';
 import { volumeSources } from '../values/api-schema/volume-schema.js';
@@ -8,7 +8,7 @@ import type { ContainerDraft, Draft, HandlerDraft, PodDraft, ProbeDraft, VolumeD
 
 /** 0644, for files that the kubelet writes into secret, config map, downward API and projected volumes. */
 const defaultFileMode = 0o644;
-/** Resource amounts are kept in thousandths at the finest. */
+/** The finest unit of resource amounts is a thousandth. */
 const milliScale = -3;
 
 type QuantityMap = Record<string, string>;
@@ -126,7 +126,7 @@ function defaultDownwardItems(items: DownwardItems | undefined): void {
   }
 }
 
-/** Requests of the pod as a whole: what its containers ask for together, where any does, else the pod's limit. */
+/** Pod-level requests default to the sum of the container requests if there are any, else to the pod's limit. */
 function defaultPodResources(pod: PodDraft, resources: RequirementsDraft): void {
   if (resources.limits !== undefined) roundAmounts(resources.limits);
   if (resources.requests !== undefined) roundAmounts(resources.requests);

@@ -1,5 +1,5 @@
-// Whether two versions of one pod differ in what the kubelet acts on, and what a stored pod takes over from a newer one.
-// Compared: spec, labels, deletion fields and annotations but the kubelet's own; status on its own. Nothing else (resourceVersion, owners, finalizers) counts.
+// Compares two versions of a pod in the fields that the kubelet acts on, and updates a stored pod from a newer one.
+// Compares spec, labels, deletion fields and annotations except the kubelet's own; status separately. Ignores all else (resourceVersion, owners, finalizers).
 import type { Pod } from '../../ports/model/pod.js';
 import { configMirrorAnnotation, configSourceAnnotation } from '../values/pod-kind.js';
 
@@ -64,7 +64,7 @@ function hasEqualAnnotations(a: Readonly<Record<string, string>>, b: Readonly<Re
   return isContained(a, b) && isContained(b, a);
 }
 
-/** Deep equality of plain JSON; absent, null, `[]` and `{}` are one where the other side has nothing either. Key order doesn't matter. */
+/** Deep equality of plain JSON. Absent, null, `[]` and `{}` are equal. Ignores the key order. */
 export function isEqualJson(a: unknown, b: unknown, depth = 0): boolean {
   if (a === b) return true;
   if (isNothing(a, depth) || isNothing(b, depth)) return isNothing(a, depth) && isNothing(b, depth);
@@ -78,7 +78,7 @@ export function isEqualJson(a: unknown, b: unknown, depth = 0): boolean {
   return true;
 }
 
-/** Below the top an empty object may say something (`emptyDir: {}`); an empty list never does. */
+/** Below the top level an empty object has a meaning (`emptyDir: {}`); an empty list never has. */
 function isNothing(value: unknown, depth: number): boolean {
   if (value === undefined || value === null) return true;
   if (typeof value !== 'object') return false;

@@ -6,7 +6,7 @@ import type { PodDraft } from './draft.js';
 /** The uid the kubelet gave the static pod; a mirror pod with another hash is outdated. */
 export const configHashAnnotation = 'kubernetes.io/config.hash';
 
-/** Where a manifest came from. */
+/** The source of a manifest. */
 export type ManifestOrigin = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'http'; readonly url: string };
 
 export function applyStaticPodDefaults(pod: PodDraft, origin: ManifestOrigin, nodeName: string): void {

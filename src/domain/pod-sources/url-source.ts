@@ -17,7 +17,7 @@ export interface UrlSourceSettings extends ManifestStoreSettings {
 
 export interface UrlSourceState {
   readonly settings: UrlSourceSettings;
-  /** Of the last body that was taken in, good or bad; null after an empty one, so that the old one counts as new. */
+  /** Of the last body, valid or not; null after an empty body, so that the old body counts as new. */
   digest: string | null;
   /** That body was no good. */
   isRejected: boolean;

@@ -55,7 +55,7 @@ export function hookReplied(run: SyncRun, reply: Reply<AgentOperations>, context
   return advanceRun(run, context);
 }
 
-/** Asks the run to end soon: nothing new is begun; a stop or a postStart hook in flight is given up, images are left to come, anything else is waited for. */
+/** Cancels the run: starts no new step, abandons a stop or a postStart hook in flight, doesn't wait for images, and waits for all other commands. */
 export function cancelRun(run: SyncRun, context: SyncContext): void {
   run.cancelled = true;
   const step = run.steps[0];

@@ -1,4 +1,4 @@
-// What actions on regular and on init containers have in common: is it still what the spec asks for, kill it, resize it.
+// Shared by the actions on regular and init containers: compare with the spec, kill, resize.
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import { containerHash } from '../values/container-hash.js';

@@ -25,12 +25,12 @@ export interface KillEvent {
 export interface ContainerKill {
   readonly containerName: string;
   phase: 'preStop' | 'turn' | 'stop' | 'done';
-  /** When the phase began. */
+  /** The start of the phase. */
   since: Micros;
   /** The remaining grace period at the beginning of the phase. */
   remainingSeconds: number;
   readonly inOrder: boolean;
-  /** Why it failed; null while it has not. */
+  /** The cause of a failure; null: none. */
   error: string | null;
 }
 
@@ -70,7 +70,7 @@ export function containerKillDeadline(kill: ContainerKill): Micros | null {
   return kill.phase === 'preStop' || kill.phase === 'turn' ? kill.since + kill.remainingSeconds * microsPerSecond : null;
 }
 
-/** The hook ended. Its error goes nowhere else: it may hold secrets. Nothing happens when it had been left behind. */
+/** The hook ended. Its error is dropped, since it may contain secrets. Ignored for an abandoned hook. */
 export function preStopEnded(kill: ContainerKill, failed: boolean, now: Micros): KillEvent | null {
   if (kill.phase !== 'preStop') return null;
   spend(kill, now);
@@ -93,13 +93,13 @@ export function containerKillTimedOut(kill: ContainerKill, now: Micros): void {
   else turnCame(kill, now);
 }
 
-/** The timeout to ask the runtime's stop with. */
+/** The timeout of the runtime's stop request. */
 export function stopTimeoutSeconds(kill: ContainerKill): number {
   assert(kill.phase === 'stop', 'a container is not to be stopped yet', kill.containerName);
   return Math.max(kill.remainingSeconds, minStopTimeoutSeconds);
 }
 
-/** The runtime answered; null: it stopped the container. One that is not there any more is stopped too. */
+/** The runtime answered; null: it stopped the container. A missing container counts as stopped. */
 export function stopAnswered(kill: ContainerKill, failure: PortFailure | null): void {
   assert(kill.phase === 'stop', 'a container was not being stopped', kill.containerName);
   kill.phase = 'done';

@@ -5,7 +5,7 @@ import type { Container, ResourceList, ResourceRequirements } from '../../ports/
 import type { Pod } from '../../ports/model/pod.js';
 import { mustParseQuantity, quantityMilliValue, quantityValue } from '../values/quantity.js';
 
-/** What was last given to the runtime. A container without an entry was given nothing. */
+/** The resources last given to the runtime. A container without an entry was given none. */
 export interface ActuatedResources {
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   /** Pod-level resources; null when there were none. */
@@ -36,7 +36,7 @@ export type ResizeDecision =
 /** Whether the value that decides becomes smaller or larger: the limit if it differs, else the request. */
 export type Direction = 'shrink' | 'grow';
 
-/** Compares a running container's allocated resources with those it was given. Limits default to the pod's. */
+/** Compares a running container's allocated resources with its actuated ones. Limits default to the pod's. */
 export function decideResize(pod: Pod, container: Container, containerId: string, actuated: ActuatedResources): ResizeDecision {
   const wanted = withPodLimits(container.resources, pod.spec.resources);
   const given = withPodLimits(actuated.containers.get(container.name), actuated.pod ?? undefined);
@@ -56,7 +56,7 @@ export function queueUpdate(queue: ContainerToUpdate[], update: ContainerToUpdat
   else queue.unshift(update);
 }
 
-/** Whether the pod-level cpu or memory is not what was last given to the pod's cgroup. */
+/** Whether the pod-level cpu or memory differs from what the pod's cgroup was last given. */
 export function podLevelResourcesDiffer(pod: Pod, actuated: ActuatedResources): boolean {
   const wanted = resourceTexts(pod.spec.resources);
   const given = resourceTexts(actuated.pod ?? undefined);
@@ -71,7 +71,7 @@ export function podLevelResourcesDiffer(pod: Pod, actuated: ActuatedResources): 
   );
 }
 
-/** The four amounts as they are written; most syncs find them equal and parse nothing. */
+/** The four amounts as text; most syncs find them equal and parse nothing. */
 interface ResourceTexts {
   readonly cpuLimit: string | undefined;
   readonly cpuRequest: string | undefined;

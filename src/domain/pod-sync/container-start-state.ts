@@ -8,7 +8,7 @@ import type { LifecycleHook } from './lifecycle-hook-state.js';
 import type { PodKill } from './pod-kill-state.js';
 import { newSubPathPreparation, type SubPathPreparation } from './sub-path-state.js';
 
-/** What a start has read, as data: `<kind>/<name>` -> the answer. */
+/** The objects that a start has read: `<kind>/<name>` -> the answer. */
 export type EnvObjects = ReadonlyMap<string, ObjectAnswer>;
 
 export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
@@ -26,14 +26,14 @@ export interface ContainerStart {
   /** The contents of files for variables, by path; null for an unreadable one. Null as a whole: not read yet. */
   envFiles: ReadonlyMap<string, string | null> | null;
   subPaths: SubPathPreparation;
-  /** When objects for its variables were first looked for; null: not yet. */
+  /** When the first read of the objects for its variables began; null: not yet. */
   envSince: Micros | null;
   /** null: not all are read. */
   envObjects: EnvObjects | null;
   /** Those that it was created with; empty: any. */
   cpus: CpuSet;
   containerId: string;
-  /** The postStart hook under way. */
+  /** The current postStart hook. */
   hook: LifecycleHook | null;
   /** Why the hook failed, and the kill that follows from it. */
   hookFailure: string;

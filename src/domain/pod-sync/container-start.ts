@@ -125,7 +125,7 @@ export function applyContainerStartReply(start: ContainerStart, run: SyncRun, re
   switch (reply.op) {
     case 'images.status':
       start.imageStatus = reply.outcome.ok ? reply.outcome.value : null;
-      // Without knowing the image's user it would run as another: root.
+      // Without the image's user, the container would run as root.
       if (start.imageStatus !== null) start.phase = afterImage(start, run);
       else fail(start, run, 'CreateContainerConfigError', reply.outcome.ok ? `image ${goQuote(start.container.image ?? '')} not found` : reply.outcome.error.message, context);
       return;
@@ -366,7 +366,7 @@ function killAgain(start: ContainerStart, run: SyncRun, context: SyncContext): n
   const { kill } = start;
   if (kill === null) return 0;
   const sent = decidePodKill(kill, run.uid, context);
-  // Whether the kill worked is seen at the next look.
+  // The next sync sees whether the kill succeeded.
   if (kill.phase === 'done') end(start, run, 'PostStartHookError', start.hookFailure, context);
   return sent;
 }

@@ -8,7 +8,7 @@ import type { ContainerStart, EnvObjects } from './container-start-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
 
-/** Whether all is read; else the run is woken when there is more. */
+/** Whether all objects are read; if not, a later object wakes the run. */
 export function areEnvObjectsRead(start: ContainerStart, run: SyncRun, { apiData, turn }: SyncContext): boolean {
   if (apiData === null || start.envObjects !== null) return true;
   start.envSince ??= turn.now;
@@ -30,7 +30,7 @@ export function areEnvObjectsRead(start: ContainerStart, run: SyncRun, { apiData
   return true;
 }
 
-/** null: there is no API to read them from. */
+/** null: no API. */
 export function envObjectsOf({ envObjects }: ContainerStart, { apiData }: SyncContext): ConfigObjects | null {
   if (apiData === null) return null;
   return { configMap: (name) => lookup<ConfigMap>(envObjects, 'configMap', name), secret: (name) => lookup<Secret>(envObjects, 'secret', name) };

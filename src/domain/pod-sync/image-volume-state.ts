@@ -5,7 +5,7 @@ import type { Volume } from '../../ports/model/volume.js';
 import type { PullProblem } from '../backoff/image-pull-backoff.js';
 
 export interface ImageVolumePulls {
-  /** Still to be asked for. */
+  /** Not requested yet. */
   volumes: readonly Volume[];
   /** Runs of the image manager by volume. */
   readonly pending: Map<string, number>;

@@ -13,7 +13,7 @@ import type { SyncContext } from './sync-context.js';
 import type { StepOutcome, SyncRun, SyncStep } from './sync-run.js';
 import { sandboxInputs } from './user-namespace-step.js';
 
-/** null: none of the containers that are to start mounts an image. One that has to wait for its back-off doesn't start, and gets nothing. */
+/** null: no container to start mounts an image. A container in back-off doesn't start, so it needs none. */
 export function newImageVolumePulls(run: SyncRun, starts: readonly SyncStep[], context: SyncContext): ImageVolumePulls | null {
   const { pod } = run;
   const waits = (container: Container): boolean => isInCrashLoop(context.crashLoop, pod, container, lastEnd(run, container, context), context.turn.now);
@@ -30,7 +30,7 @@ export function lastEnd(run: SyncRun, { name }: Container, context: SyncContext)
   return exited === undefined ? null : context.endedAt(run.uid, exited);
 }
 
-/** Asks for all at once, and is done when each has come or failed. */
+/** Requests all images at once; done when each is present or failed. */
 export function decideImageVolumes(pulls: ImageVolumePulls, run: SyncRun, context: SyncContext): StepOutcome {
   if (pulls.volumes.length > 0 && !arePullSecretsRead(run, context)) return 'waiting';
   const { pod } = run;

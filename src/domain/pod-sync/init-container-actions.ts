@@ -10,7 +10,7 @@ import { findContainerStatus } from '../status/runtime-lookup.js';
 import { isContainerChanged, killContainer, resizeContainer } from './container-actions.js';
 import type { PodActionsDraft, PodActionsInput } from './pod-actions-types.js';
 
-/** What one init container asks for. `next`: it has come far enough for the one after it. */
+/** The actions for one init container. `next`: the next init container may start. */
 interface Verdict {
   readonly start: boolean;
   readonly next: boolean;
@@ -20,7 +20,7 @@ const startAgain: Verdict = { start: true, next: false };
 const letNext: Verdict = { start: false, next: true };
 const letNextAndStartAgain: Verdict = { start: true, next: true };
 
-/** Adds what is to do; answers whether the regular containers may run. */
+/** Adds the actions; returns whether the regular containers may run. */
 export function addInitContainerActions(draft: PodActionsDraft, input: PodActionsInput): boolean {
   const { pod, status } = input;
   const containers = pod.spec.initContainers ?? [];
@@ -53,7 +53,7 @@ export function addInitContainerActions(draft: PodActionsDraft, input: PodAction
   return initialised;
 }
 
-/** An exited one doesn't count: after a reboot it belongs to a sandbox that is gone. */
+/** Ignores exited containers: after a reboot they belong to a removed sandbox. */
 function hasActiveRegularContainer(pod: Pod, status: PodRuntimeStatus): boolean {
   return pod.spec.containers.some((container) => {
     const state = findContainerStatus(status, container.name)?.state;
@@ -105,7 +105,7 @@ function examineRunningSidecar(draft: PodActionsDraft, input: PodActionsInput, c
     killContainer(draft, newest, `Init container ${name} failed startup probe`, 'StartupProbe');
     return startAgain;
   }
-  // From here on it has started: neither a new definition nor its liveness holds up those after it.
+  // It has started, so neither a new definition nor its liveness blocks the containers after it.
   if (isContainerChanged(container, newest)) {
     killContainer(draft, newest, `Init container ${name} definition changed`, '');
     return letNextAndStartAgain;

@@ -10,8 +10,8 @@ export type KillReason = 'LivenessProbe' | 'StartupProbe' | 'Unknown' | 'FailedP
 export const minStopTimeoutSeconds = 2;
 
 /**
- * The grace period of one container. An override (eviction, shutdown) replaces everything; then comes what the API server decided at
- * deletion; a probe's own value counts only beside the pod's.
+ * The grace period of one container. An override (eviction, shutdown) replaces all others; then comes the API server's grace period at deletion. A probe's own
+ * value counts only together with the pod's.
  */
 export function containerGracePeriodSeconds(pod: Pod, container: Container, reason: KillReason, overrideSeconds: number | null): number {
   if (overrideSeconds !== null) return overrideSeconds;

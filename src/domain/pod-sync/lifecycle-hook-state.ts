@@ -1,4 +1,4 @@
-// A lifecycle hook under way, as data.
+// The state of a lifecycle hook.
 import type { Micros } from '../../ports/micros.js';
 import type { LifecycleHandler } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -11,6 +11,6 @@ export interface LifecycleHook {
   readonly slot: string;
   /** A sleep's end; null: it ends with an answer. */
   readonly sleepsUntil: Micros | null;
-  /** What was asked over HTTP last. */
+  /** The last HTTP request. */
   http: HttpGetRequest | null;
 }

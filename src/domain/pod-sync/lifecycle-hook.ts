@@ -34,7 +34,7 @@ export interface HookRequest {
   readonly podIp: string;
 }
 
-/** Where the answers of a pod's hooks come to. */
+/** The address for the answers of a pod's hooks. */
 export function hookAddress(uid: string): Address {
   return { machine: 'hook', key: uid };
 }
@@ -43,7 +43,7 @@ export function hookSlot(kind: HookRequest['kind'], containerId: string): string
   return `${kind}/${containerId}`;
 }
 
-/** Begins a hook. One of the same container that was left behind is waited for instead of begun again. */
+/** Begins a hook. An abandoned hook of the same container that is still in flight is awaited instead. */
 export function beginHook(request: HookRequest, context: SyncContext): BegunHook {
   const { pod, containerName, containerId, kind, handler, podIp } = request;
   const { turn } = context;
@@ -68,7 +68,7 @@ export function beginHook(request: HookRequest, context: SyncContext): BegunHook
   return { kind: 'failed', message: 'Cannot run handler: invalid handler: no exec, httpGet or sleep' };
 }
 
-/** Takes the answer to a hook. `again`: it was asked once more. */
+/** Takes the answer to a hook. `again`: a second request was sent. */
 export function hookAnswered(hook: LifecycleHook, reply: Reply<AgentOperations>, context: SyncContext): HookEnd {
   if (!reply.outcome.ok) return { kind: 'failed', message: failureText(hook, reply.outcome.error.message, '') };
   if (reply.op === 'containers.execSync') {

@@ -49,7 +49,7 @@ export function planSync(run: SyncRun, context: SyncContext): SyncStep[] {
 
 function killPodSteps(run: SyncRun, actions: PodActions, context: SyncContext): SyncStep[] {
   const steps: SyncStep[] = [{ kind: 'kill', kill: beginPodKill(run.pod, run.status, null, context) }];
-  // With a new sandbox the init containers run again, from the first: their old instances must not count.
+  // A new sandbox runs the init containers again, from the first: their old instances must not count.
   if (actions.createSandbox) steps.push({ kind: 'remove', containers: initInstances(run.pod, run.status).map((status) => toRemove(status, false)), phase: 'ask' });
   return steps;
 }
@@ -84,7 +84,7 @@ function startSteps(pod: Pod, actions: PodActions): SyncStep[] {
   ];
 }
 
-/** Where the regular containers begin: what runs is resized before they start. */
+/** The index of the first regular container: running containers are resized before it starts. */
 function regularAt(starts: readonly SyncStep[]): number {
   const at = starts.findIndex((step) => step.kind === 'start' && step.start.group === 'regular');
   return at === -1 ? starts.length : at;
@@ -100,7 +100,7 @@ function initInstances(pod: Pod, status: PodRuntimeStatus): RuntimeContainerStat
   return status.containers.filter(({ name }) => names.has(name));
 }
 
-/** Of each init container only the newest instance that ended is kept. */
+/** Keeps only the newest ended instance of each init container. */
 function oldInitContainers(pod: Pod, status: PodRuntimeStatus, actions: PodActions): ContainerToRemove[] {
   if (actions.createSandbox) return [];
   const seen = new Set<string>();

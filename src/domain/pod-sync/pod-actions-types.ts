@@ -7,7 +7,7 @@ import type { KillReason } from './kill-grace.js';
 import type { ContainerToReset } from './restart-all-containers.js';
 
 export interface PodActionsInput {
-  /** With the resources that are allocated to it. */
+  /** With its allocated resources. */
   readonly pod: Pod;
   readonly status: PodRuntimeStatus;
   /** The pod's containers are being restarted in place, all of them. */
@@ -43,9 +43,9 @@ export interface PodActions {
   readonly containersToUpdate: { readonly cpu: readonly ContainerToUpdate[]; readonly memory: readonly ContainerToUpdate[] };
   /** A resize restarts a container, so the pod's own limits have to follow. */
   readonly updatePodResources: boolean;
-  /** The pod-level resources are not what was last given to the pod's cgroup. */
+  /** The pod-level resources differ from what the pod's cgroup was last given. */
   readonly updatePodLevelResources: boolean;
-  /** In the order to reset them. */
+  /** In reset order. */
   readonly containersToReset: readonly ContainerToReset[];
 }
 

@@ -55,7 +55,7 @@ export function mayStartContainers(actions: PodActions): boolean {
   return !actions.killPod || actions.createSandbox;
 }
 
-/** With a new sandbox everything begins again, except what has run to its end for good. */
+/** A new sandbox starts everything again, except containers that completed. */
 function addNewSandboxActions(draft: PodActionsDraft, pod: Pod, status: PodRuntimeStatus, attempt: number): void {
   const { containers, initContainers = [], restartPolicy } = pod.spec;
   // A pod that runs once is not run a second time because its sandbox died; but one whose first sandbox never came up has not run yet.
@@ -79,7 +79,7 @@ function addNewSandboxActions(draft: PodActionsDraft, pod: Pod, status: PodRunti
 function addContainerActions(draft: PodActionsDraft, input: PodActionsInput): void {
   const { pod, status } = input;
   for (const [index, container] of (pod.spec.ephemeralContainers ?? []).entries()) {
-    // Started once; they don't wait for the init containers, since those may be what is to be looked into.
+    // Started once. They don't wait for the init containers, which may be what the user debugs.
     if (findContainerStatus(status, container.name) === null) draft.ephemeralContainersToStart.push(index);
   }
   const initialised = addInitContainerActions(draft, input);

@@ -1,4 +1,4 @@
-// A kill of some or all of a pod's containers under way, as data.
+// The state of a kill of some or all of a pod's containers.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ActionResult } from './action-result.js';
@@ -8,19 +8,19 @@ import type { LifecycleHook } from './lifecycle-hook-state.js';
 export interface KillItem {
   readonly containerId: string;
   readonly kill: ContainerKill;
-  /** The preStop hook, once it was begun. */
+  /** The preStop hook, after its start. */
   hook: LifecycleHook | null;
   asked: boolean;
-  /** When the grace period of the stop ends, once it was asked for. */
+  /** The end of the stop's grace period, after its request. */
   stopUntil: Micros | null;
-  /** When an interrupted stop is asked for again; null: it isn't waited for. */
+  /** The time of the retry of an interrupted stop; null: no retry. */
   retryAt: Micros | null;
 }
 
 export interface PodKill {
   readonly pod: Pod;
   readonly items: KillItem[];
-  /** Container -> those that must be down first; empty when there is no order to keep. */
+  /** Container -> the containers that must stop before it; empty: no order. */
   readonly order: ReadonlyMap<string, readonly string[]>;
   /** Sandboxes to stop in the end. */
   readonly sandboxIds: readonly string[];

@@ -145,7 +145,7 @@ export function applyPodKillReply(kill: PodKill, uid: string, reply: Reply<Agent
     if (item === undefined) return false;
     if (failure !== null && isInterrupted(item, failure, context)) return true;
     stopAnswered(item.kill, failure);
-    // A hook that outlived the grace period has nothing left to run in.
+    // A hook that outlived the grace period has no container left.
     if (item.hook !== null && item.kill.error === null) context.turn.cancel(hookAddress(uid), item.hook.slot);
     const { containerName, error } = item.kill;
     kill.results.push(error === null ? succeeded('KillContainer', containerName) : failed('KillContainer', containerName, 'KillContainerError', error));

@@ -23,7 +23,7 @@ export function addRegularContainerActions(draft: PodActionsDraft, input: PodAct
     }
     const cause = killCause(input, container, newest);
     if (cause !== null) {
-      // Rules about exit codes have no say: there is no exit code yet.
+      // Exit code rules don't apply: there is no exit code yet.
       const restart = cause.always || effectiveRestartPolicy(pod, container) !== 'Never';
       killContainer(draft, newest, restart ? `${cause.message}, will be restarted` : cause.message, cause.reason);
       if (restart) draft.containersToStart.push(index);

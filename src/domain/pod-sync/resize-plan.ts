@@ -12,7 +12,11 @@ export function isResizing({ containersToUpdate, updatePodResources, updatePodLe
   return containersToUpdate.cpu.length > 0 || containersToUpdate.memory.length > 0 || updatePodResources || updatePodLevelResources;
 }
 
-/** @param before what the pod's cgroup was last given. @param after what it is to have. @param hasCgroup pods have cgroups of their own */
+/**
+ * @param before the values last given to the pod's cgroup
+ * @param after the wanted values
+ * @param hasCgroup pods have cgroups of their own
+ */
 export function planResize(actions: PodActions, before: CgroupConfig, after: CgroupConfig, hasCgroup: boolean, now: number): ResizeActuation {
   const whole = actions.updatePodResources || actions.updatePodLevelResources;
   const { memory, cpu } = actions.containersToUpdate;

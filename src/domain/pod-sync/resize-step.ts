@@ -1,10 +1,10 @@
-// Brings a resize about, one call after the other (see `resize-plan.ts` for the order).
+// Actuates a resize, one call after the other (see `resize-plan.ts` for the order).
 //
 //   usage -> [pod limits, pod requests, containers, pod requests, pod limits] of memory, then of cpu -> done
-//         -> a limit would fall below what is in use: nothing is written
+//         -> a limit would fall below the usage: nothing is written
 //
-// Invariants: the first failure ends it, and the next sync plans what is left; what a container was given is recorded as soon as the runtime
-// has taken it. A runtime that knows nothing of pods' resources is no failure.
+// Invariants: the first failure ends it, and the next sync plans the rest; a container's values are recorded as soon as the runtime accepts them. A runtime
+// without pod-level resources is no failure.
 import type { Container, ResourceList, ResourceRequirements } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { StatsSummary } from '../../ports/model/stats-summary.js';
@@ -74,7 +74,7 @@ export function applyResizeReply(resize: ResizeActuation, run: SyncRun, reply: R
   if (call === undefined) return;
   const problem = problemOf(resize, call, run, reply);
   if (problem !== null && call.kind === 'cgroup') {
-    // Only a write of all its values brings the cgroup to what was granted: the containers may have it already.
+    // Only a write of all values sets the cgroup to the allocation: the containers may have it already.
     context.podCgroupBehind(run);
     resize.calls.splice(0, resize.calls.length, { kind: 'rollback', problem });
     return;
@@ -103,7 +103,7 @@ function problemOf(resize: ResizeActuation, call: ResizeCall, run: SyncRun, repl
   return message;
 }
 
-/** Why limits can't shrink so far: what is in use would not fit. */
+/** Why limits can't shrink this far: the usage exceeds them. */
 function limitProblem({ shrinking }: ResizeActuation, uid: string, { pods = [] }: StatsSummary): string | null {
   const stats = pods.find(({ podRef }) => podRef.uid === uid);
   const problems: string[] = [];
@@ -125,14 +125,14 @@ function sandboxResources({ uid }: SyncRun, pod: Pod, { nodeFacts, pinning }: Sy
   return { resources: linuxSandboxResources(pod, nodeFacts, { exclusiveCpus: pinning.liftsPodQuota(uid) }), overhead: linuxSandboxOverhead(pod, nodeFacts) };
 }
 
-/** Of what the pod's cgroup is to have, the one side of one resource. */
+/** One side of one resource, from the wanted cgroup values. */
 function sideOf(after: CgroupConfig, { resource, side }: Extract<ResizeCall, { kind: 'cgroup' }>): CgroupConfig {
   const { memoryBytes, cpuShares, cpuQuotaMicros, cpuPeriodMicros } = after;
   if (resource === 'memory') return { ...emptyCgroupConfig, memoryBytes };
   return side === 'requests' ? { ...emptyCgroupConfig, cpuShares } : { ...emptyCgroupConfig, cpuQuotaMicros, cpuPeriodMicros };
 }
 
-/** Of the resource that is updated what was granted, of the others what the container has: each update carries all of them. */
+/** The allocated value of the updated resource, and the container's current values of the others: each update carries all of them. */
 function given({ name, resource }: Extract<ResizeCall, { kind: 'container' }>, container: Container | null, run: SyncRun, context: SyncContext): ResourceRequirements {
   const wanted = container?.resources ?? {};
   const has = context.actuatedResources(run).containers.get(name);

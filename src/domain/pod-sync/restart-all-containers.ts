@@ -1,5 +1,5 @@
-// Restarting all containers of a pod in place (KEP-5532): every instance the runtime has goes, in an order that keeps the cause visible.
-// Invariant: the container whose exit asked for it is removed last; were the kubelet to die in between, the exit would still be there to be seen.
+// Restarts all containers of a pod in place (KEP-5532): removes every instance from the runtime, in an order that keeps the cause visible.
+// Invariant: the container whose exit requested the restart is removed last, so that a kubelet that dies in between still finds the exit.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -8,11 +8,11 @@ import { triggersRestartAll } from '../status/restart-rules.js';
 export interface ContainerToReset {
   readonly id: string;
   readonly name: string;
-  /** It has to be killed before it can be removed. */
+  /** Kill it before its removal. */
   readonly kill: boolean;
 }
 
-/** Regular containers, then init containers; the same again for those that asked for the restart. */
+/** Regular containers, then init containers; then the same for those that requested the restart. */
 export function containersToReset(pod: Pod, status: PodRuntimeStatus): ContainerToReset[] {
   const first: ContainerToReset[] = [];
   const last: ContainerToReset[] = [];

@@ -13,7 +13,7 @@ import type { ContainerStart } from './container-start-state.js';
 import type { SubPathPreparation } from './sub-path-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 
-/** What a look, a plan or an answer leads to. */
+/** The result of a check, a plan or an answer. */
 type Progress = 'asked' | 'go on' | 'done' | { readonly failure: string };
 
 interface Scene {
@@ -43,7 +43,7 @@ export function decideSubPaths(
 
 function work(preparation: SubPathPreparation, use: SubPathUse, scene: Scene): Progress {
   const volume = Object.hasOwn(scene.volumes, use.volumeName) ? scene.volumes[use.volumeName] : undefined;
-  // Without its volume the container has no configuration, which says why. Within an image the runtime finds the path.
+  // Without its volume the container has no configuration, which reports the cause. The runtime resolves a path within an image.
   if (volume === undefined || volume.hostPath === '') return next(preparation);
   switch (preparation.phase) {
     case 'present':
@@ -90,7 +90,7 @@ function mount(
   return plan.steps.length > 0 ? carryOut(plan.steps, scene) : next(preparation);
 }
 
-/** Takes an answer; what it fails with, or null. */
+/** Takes an answer; returns the failure, or null. */
 export function applySubPathReply({ subPaths, container }: ContainerStart, reply: Reply<AgentOperations>, context: SyncContext): string | null {
   const use = subPaths.pending?.[0];
   if (use === undefined) return null;
@@ -138,7 +138,7 @@ function refused(reason: string, failure: string, { uid, containerName, context 
   return { failure: tell(reason, failure, { podUID: uid, containerName }, context) };
 }
 
-/** The reason is for the log alone: what is in the volume may not be the user's to know. */
+/** Only the log has the reason: the user may not be allowed to see the volume's content. */
 function tell(reason: string, failure: string, of: { readonly podUID: string; readonly containerName: string }, { turn }: SyncContext): string {
   turn.log('warn', failure, { err: reason, podUID: of.podUID, containerName: of.containerName });
   return failure;

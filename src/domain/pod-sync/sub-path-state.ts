@@ -4,7 +4,7 @@ import type { TargetMount } from '../volumes/sub-path.js';
 import type { SubPathUse } from '../volumes/sub-path-mounts.js';
 
 export interface SubPathPreparation {
-  /** Those that are left, the one that is worked on first; null: not begun. */
+  /** The remaining ones, the current one first; null: not begun. */
   pending: SubPathUse[] | null;
   phase: 'present' | 'directory' | 'mount';
   /** Entries that were checked. */
@@ -13,7 +13,7 @@ export interface SubPathPreparation {
   /** The mode of the volume's root. */
   rootMode: number | null;
   mounted: TargetMount | null;
-  /** By index of the volume mount: what the runtime is given. */
+  /** By index of the volume mount: the path for the runtime. */
   readonly targets: Record<number, string>;
 }
 

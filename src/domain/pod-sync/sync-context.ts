@@ -30,49 +30,49 @@ export interface SyncSettings {
   /** Base of all deadlines of runtime calls. */
   readonly runtimeRequestTimeout: Micros;
   readonly podLogsDirectory: string;
-  /** Where log collectors find symlinks; null: none are made. */
+  /** The directory of the symlinks for log collectors; null: none. */
   readonly containerLogLinks: string | null;
   /** The pod cgroup's name, or null when pods get no cgroups of their own. */
   podCgroup(pod: Pod): readonly string[] | null;
   /** What that cgroup is set to. */
   podCgroupValues(pod: Pod): CgroupValues;
-  /** Whether this agent has set it. An earlier one may have been killed between making and setting it. */
+  /** Whether this agent set it. An earlier agent may have been killed between creating and setting it. */
   isPodCgroupSet(uid: string): boolean;
 }
 
 /** The volumes of the pod that a run is about. */
 export interface VolumesOfPods {
-  /** The pod is to have its volumes; what it has already follows its object. */
+  /** Mounts the pod's volumes; mounted volumes follow its object. */
   want(uid: string, pod: Pod): void;
   /** @param waited for how long the run has waited for them */
   state(uid: string, waited: Micros): VolumesState;
   /** Whether volumes can't be attached since the node is full; `looking`: the run resumes when that is known. */
   attachmentLimit(uid: string): AttachmentLimit;
-  /** Those that show data are to show what is so now. */
+  /** Updates the volumes that show data. */
   refresh(uid: string): void;
-  /** By their names in the pod, as containers see them. */
+  /** By their names in the pod, which containers use. */
   mounted(uid: string): Readonly<Record<string, MountedVolume>>;
   /** Raw block volumes, by their names in the pod. */
   devices(uid: string): Readonly<Record<string, BlockVolume>>;
   /** Groups that own the pod's persistent volumes. */
   groups(uid: string): readonly number[];
-  /** The pod's containers are dead: all that is there of its volumes is taken down. */
+  /** The pod's containers have exited: unmounts all its volumes. */
   release(uid: string): void;
-  /** `mounted`: nothing is left. */
+  /** `mounted`: every volume is released. */
   releaseState(uid: string, waited: Micros): ReleaseState;
 }
 
 /** Which host ids pods in user namespaces of their own have. */
 export interface RangesOfPods {
-  /** What is on disk has been read. */
+  /** The files on disk have been read. */
   readonly known: boolean;
   taken(files: readonly UserNamespaceFile[]): void;
-  /** @param fresh its sandbox is to be made; otherwise it is there */
+  /** @param fresh its sandbox will be created; otherwise it exists */
   ofPod(uid: string, fresh: boolean): RangeOfPod;
   written(uid: string): void;
 }
 
-/** What a container is created with. */
+/** The CPUs and NUMA nodes of a new container. */
 export type Pinning =
   /** Its allocation isn't on disk yet; the run resumes when it is. */
   | { readonly kind: 'waiting' }
@@ -82,13 +82,13 @@ export type Pinning =
       /** The CPUs it may run on; empty: any. */
       readonly cpus: CpuSet;
       readonly resources: Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems'>;
-      /** It has CPUs of its own, on which a quota would only throttle it. */
+      /** It has exclusive CPUs, which a quota would only throttle. */
       readonly liftsQuota: boolean;
     };
 
 /** The CPUs and NUMA nodes that containers are pinned to. */
 export interface PinningOfPods {
-  /** Whether the pod as a whole has no CPU quota, since a container of it has CPUs of its own. */
+  /** Whether the pod has no CPU quota, because a container of it has exclusive CPUs. */
   liftsPodQuota(uid: string): boolean;
   ofContainer(uid: string, containerName: string): Pinning;
   /** The container was created with these CPUs, and is about to start. */
@@ -99,7 +99,7 @@ export type ClaimProgress = { readonly kind: 'waiting' } | { readonly kind: 'don
 
 /** Resource claims. Runs that wait for them resume when they are done. */
 export interface ClaimsOfPods {
-  /** False: what was begun earlier for the pod isn't over, and nothing was begun. */
+  /** False: an earlier operation of the pod is in progress, and nothing was started. */
   prepare(pod: Pod): boolean;
   /** As `prepare`. */
   unprepare(uid: string): boolean;
@@ -115,17 +115,17 @@ export interface ClaimsOfPods {
 export interface AllocationOfPods {
   /** Whether the pod's allocation is on disk, or can't be written; otherwise its run resumes when that is known. */
   isGrantSaved(uid: string): boolean;
-  /** The same of what its containers were given. */
+  /** The same for the actuated resources of its containers. */
   areActuatedSaved(uid: string): boolean;
   containerActuated(uid: string, containerName: string, resources: ResourceRequirements): void;
-  /** The pod as a whole was given what its spec says. */
+  /** The pod-level resources of the spec were actuated. */
   podActuated(uid: string, resources: ResourceRequirements | null): void;
-  /** The pod with what its containers and its cgroup were last given. */
+  /** The pod with the actuated resources of its containers and its cgroup. */
   actuatedPod(pod: Pod): Pod;
 }
 
 export interface SyncContext {
-  /** The moment at which the container ended; null: it has not. */
+  /** When the container ended; null: it has not. */
   endedAt(uid: string, container: RuntimeContainerStatus): Micros | null;
   readonly turn: Turn<AgentOperations>;
   readonly settings: SyncSettings;
@@ -142,12 +142,12 @@ export interface SyncContext {
   readonly crashLoop: KeyedBackoff;
   /** Newest probe results by container id. */
   readonly probeResults: { readonly liveness: ReadonlyMap<string, ProbeResult>; readonly startup: ReadonlyMap<string, ProbeResult> };
-  /** What was last given to the pod's cgroup and its containers. */
+  /** The actuated resources of the pod's cgroup and its containers. */
   actuatedResources(run: SyncRun): ActuatedResources;
   /** The status computed last for the pod. */
   previousStatus(run: SyncRun): PodStatus;
   isTerminationRequested(uid: string): boolean;
-  /** The pod's first address; '' while it has none. */
+  /** The pod's first address; '' for none. */
   podIp(uid: string): string;
   /** Begins to ensure an image; the pod's run resumes when `takeImage` has a result. */
   ensureImage(request: ImageRequest): number;
@@ -165,11 +165,11 @@ export interface SyncContext {
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void;
   /** Sources for variables of the pod's containers. */
   envSources(run: SyncRun): ContainerEnvSources;
-  /** The pod's cgroup is there, and was set. */
+  /** The pod's cgroup exists and is set. */
   podCgroupSet(run: SyncRun): void;
-  /** It has not what it should have: the next sync sets it as a whole. */
+  /** The cgroup's values are outdated: the next sync sets all of them. */
   podCgroupBehind(run: SyncRun): void;
-  /** The pod's cgroup, directories and volumes are there. */
+  /** The pod's cgroup, directories and volumes exist. */
   podPrepared(run: SyncRun): void;
   /** The sandbox and its network are up: before images are pulled. */
   sandboxReady(run: SyncRun): void;

@@ -24,9 +24,9 @@ export interface ContainerToRemove {
 }
 
 export type SyncStep =
-  /** Has on disk what the pod was granted, before anything is done with it. */
+  /** Saves the pod's allocation to disk before any other step. */
   | { readonly kind: 'allocation' }
-  /** Looks for the pod's cgroup; containers that run outside of it are killed before it is made. */
+  /** Checks for the pod's cgroup; kills containers that run outside of it before it is created. */
   | { readonly kind: 'cgroup'; phase: 'check' | 'kill' | 'ensure'; kill: PodKill | null }
   | { readonly kind: 'directories'; phase: 'ask' | 'done' }
   | { readonly kind: 'volumes'; readonly wait: VolumeWait }
@@ -34,7 +34,7 @@ export type SyncStep =
   | { readonly kind: 'plan' }
   | { readonly kind: 'kill'; readonly kill: PodKill }
   | { readonly kind: 'remove'; readonly containers: readonly ContainerToRemove[]; phase: 'ask' | 'logs' | 'containers' | 'done' }
-  /** Waits until the pod's claims are prepared, or are not any more. `begun`: that was asked for. */
+  /** Waits until the pod's claims are prepared or unprepared. `begun`: the operation was requested. */
   | { readonly kind: 'claims'; readonly to: 'prepare' | 'unprepare'; begun: boolean }
   /** Has the ids of the pod's user namespace on disk before anything is made with them. `fresh`: for a sandbox that is to be made. */
   | { readonly kind: 'userNamespace'; readonly fresh: boolean }
@@ -44,7 +44,7 @@ export type SyncStep =
   | { readonly kind: 'start'; readonly start: ContainerStart }
   /** Gives running containers, and the pod as a whole, other resources. */
   | { readonly kind: 'resize'; readonly resize: ResizeActuation }
-  /** Reads the pod from the runtime itself, after its containers were stopped for good. */
+  /** Reads the pod from the runtime after all its containers were stopped. */
   | { readonly kind: 'verify'; phase: 'ask' | 'done' }
   | { readonly kind: 'unmount'; readonly wait: VolumeWait }
   | { readonly kind: 'destroyCgroup'; phase: 'ask' | 'done' };
@@ -53,12 +53,12 @@ export interface SyncRun {
   readonly uid: string;
   readonly operation: PodOperation;
   readonly pod: Pod;
-  /** What was observed last; the sandbox's address is added once it is known. */
+  /** The last observed status; the sandbox's address is added once it is known. */
   status: PodRuntimeStatus;
-  /** The sandbox that containers are started in; '' until there is one. */
+  /** The sandbox for new containers; '' until it exists. */
   sandboxId: string;
   sandboxAttempt: number;
-  /** Of a pod with a user namespace of its own, once they are on disk. */
+  /** Of a pod with its own user namespace, once they are on disk. */
   hostIds: HostIds | null;
   /** By volume: the image that is mounted, or the error. */
   readonly imageVolumes: Map<string, ImageVolumeResult>;
@@ -73,9 +73,9 @@ export interface SyncRun {
   isNetworkMissing: boolean;
   podIsTerminal: boolean;
   readonly startedAt: Micros;
-  /** What it began with: what the runtime was seen to hold, and why the last start of each container failed. */
+  /** The state at the start: the runtime's containers, and why the last start of each container failed. */
   readonly before: { readonly containers: PodRuntimeStatus['containers']; readonly failures: ReadonlyMap<string, StartFailure> | null };
-  /** When its pull secrets were first looked for; null: not yet. */
+  /** When the first read of its pull secrets began; null: not yet. */
   pullSecretsSince: Micros | null;
 }
 

@@ -273,7 +273,7 @@ function applySandbox(step: SandboxStep, run: SyncRun, reply: Reply<AgentOperati
   context.sandboxReady(run);
 }
 
-/** What was asked for ahead, when the run does not come to it. */
+/** Abandons the image requested ahead when the run doesn't reach its step. */
 export function leaveImageAhead(run: SyncRun, context: SyncContext): void {
   const [first, next] = run.steps;
   if (first?.kind === 'sandbox' && next?.kind === 'start') leaveStartImage(next.start, context);
@@ -286,7 +286,7 @@ function decideStart(step: StartStep, run: SyncRun, context: SyncContext): StepO
   const sent = decideContainerStart(start, run, context);
   run.outstanding += sent;
   if (sent > 0 || isStartWaiting(start)) return 'waiting';
-  // An init container that does not start holds up everything after it; a sidecar or a regular container only itself.
+  // A failed init container blocks all containers after it; a sidecar or a regular container only itself.
   const holdsUp = start.phase === 'failed' && start.group === 'init' && start.container.restartPolicy !== 'Always';
   return holdsUp ? 'ended' : 'done';
 }
@@ -300,7 +300,7 @@ function applyVerify(step: Extract<SyncStep, { kind: 'verify' }>, run: SyncRun, 
   }
   const found = reply.outcome.value ?? { ...run.status, sandboxes: [], containers: [] };
   const running = found.containers.filter(({ state }) => state === 'running').map(({ name, id }) => `${name} (${id})`);
-  // Addresses of a stopped sandbox are gone from the runtime; the API keeps the last ones.
+  // The runtime drops the addresses of a stopped sandbox; the API keeps the last ones.
   run.status = { ...found, ips: found.ips.length > 0 ? found.ips : run.status.ips };
   if (running.length > 0) run.failure = `detected running containers after a successful KillPod, CRI violation: [${running.join(' ')}]`;
 }

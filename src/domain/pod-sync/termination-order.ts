@@ -4,7 +4,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import { isRestartableInit } from '../status/restart-rules.js';
 
 /**
- * For each running container those that must have stopped before its own stop is asked for, sorted.
+ * For each running container the containers that must stop before its own stop is requested, sorted.
  * A sidecar waits for the regular containers and for the next later sidecar; one that doesn't run counts as stopped.
  */
 export function terminationOrder(pod: Pod, runningContainers: readonly string[]): ReadonlyMap<string, readonly string[]> {

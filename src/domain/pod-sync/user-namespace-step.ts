@@ -16,7 +16,7 @@ export function decideUserNamespace(fresh: boolean, run: SyncRun, context: SyncC
   const { turn, nodeFacts, userNamespaces } = context;
   if (run.hostIds !== null) return 'done';
   const handler = runtimeHandlerOf(run.pod, nodeFacts.runtimeClasses);
-  // The sandbox's configuration says what is wrong.
+  // The sandbox's configuration reports the problem.
   if (!handler.ok || !supportsUserNamespaces(handler.value, nodeFacts.runtimeHandlers)) return 'done';
   const { uid } = run;
   if (!userNamespaces.known) {
@@ -41,7 +41,7 @@ export function decideUserNamespace(fresh: boolean, run: SyncRun, context: SyncC
 
 export function applyUserNamespace(run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
   if (!reply.outcome.ok) {
-    // What was reserved stays so: the file may be there all the same.
+    // The reservation stays: the file may exist nevertheless.
     const { message } = reply.outcome.error;
     run.failure = reply.op === 'podDirectories.writeUserNamespace' ? `create user namespace: ${message}` : `user namespace: read pods from disk: ${message}`;
     context.event(run.pod, null, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${run.failure}`);

@@ -9,7 +9,7 @@ export function awaitVolumes(wait: VolumeWait, run: SyncRun, context: SyncContex
   const { turn, volumes } = context;
   const isNew = wait.since === null;
   wait.since ??= turn.now;
-  // Asked in any case: what has changed up to now is seen to with it.
+  // Always requested: it covers all changes up to now.
   const hasChanged = context.apiData?.takeChanged(run.uid) === true;
   if (isNew) volumes.want(run.uid, run.pod);
   if (hasChanged) volumes.refresh(run.uid);

@@ -2,7 +2,7 @@
 import type { Micros } from '../../ports/micros.js';
 
 export interface VolumeWait {
-  /** When it began; null: not yet. */
+  /** When the wait began; null: not yet. */
   since: Micros | null;
 }
 

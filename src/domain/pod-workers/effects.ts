@@ -1,4 +1,4 @@
-// What the pod workers want done, in order. The caller carries the effects out at once and, for the ones that answer, comes back.
+// The effects of the pod workers, in order. The caller runs the effects at once and returns the answers of those that have one.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodUpdateType, RunningPod, TerminationStatus } from './pod-worker-record.js';
@@ -10,7 +10,7 @@ export type PodOperation =
   | { readonly op: 'syncTerminatingRuntimePod'; readonly runningPod: RunningPod; readonly gracePeriodSeconds: number }
   | { readonly op: 'syncTerminatedPod'; readonly pod: Pod };
 
-/** Nothing is left to do for the pod until this time; null: until something happens to it. */
+/** The pod needs no sync until this time; null: until an event of the pod. */
 export interface PodRest {
   readonly until: Micros | null;
 }
@@ -21,7 +21,7 @@ export type PodWorkerEffect =
   | { readonly kind: 'start'; readonly uid: string; readonly operation: PodOperation; readonly statusNewerThan: Micros | null }
   /** The operation in flight should end soon; it still answers. */
   | { readonly kind: 'cancel'; readonly uid: string }
-  /** Sync the pod again after a delay uniform in [base, 1.5 base), microseconds, or, at rest, when that says; replaces an earlier time. */
+  /** Sync the pod again after a delay uniform in [base, 1.5 base), microseconds, or at the time that `rest` has; replaces an earlier time. */
   | { readonly kind: 'enqueue'; readonly uid: string; readonly baseDelayMicros: Micros; readonly rest: PodRest | null }
   | { readonly kind: 'complete'; readonly completion: string }
   | { readonly kind: 'postSync'; readonly uid: string }

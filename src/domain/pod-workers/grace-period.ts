@@ -1,9 +1,9 @@
-// The effective termination grace period of a pod: it is decided once termination is asked and never grows afterwards.
+// The effective termination grace period of a pod: fixed when termination is requested, and never longer afterwards.
 import type { Pod } from '../../ports/model/pod.js';
 
 /**
- * Seconds, at least 1. `recorded` is what was decided before (0: nothing yet); the API's deletion grace and the killer's override
- * each count only where they are shorter; the pod's own grace period counts when neither says anything.
+ * Seconds, at least 1. `recorded` is the earlier decision (0: none). The API's deletion grace and the override each count only if they are shorter; the pod's
+ * own grace period counts if neither is set.
  */
 export function effectiveGracePeriod(recorded: number, pod: Pod, override: number | null): { readonly seconds: number; readonly shortened: boolean } {
   let seconds = recorded;

@@ -14,9 +14,9 @@ export interface KnownPod {
 }
 
 /**
- * Compares the records with the UIDs that are wanted. Records that are done and unwanted (or asked to start over) are forgotten and
- * left out of the answer; orphans that run are led to termination. A wanted UID that is missing from the answer has to be added again.
- * @param heedsBackOff an orphan whose last run failed is left to its own time; the reference has it run again at each pass
+ * Compares the records with the wanted UIDs. Forgets and leaves out records that are finished and unwanted (or have a restart requested); terminates orphans
+ * that run. The caller must add wanted UIDs that are missing from the answer again.
+ * @param heedsBackOff an orphan whose last run failed keeps its back-off; the reference runs it again at each pass
  */
 export function syncKnownPods(workers: PodWorkers, desired: ReadonlySet<string>, now: Micros, effects: PodWorkerEffect[], heedsBackOff = false): Map<string, KnownPod> {
   workers.synced = true;

@@ -23,19 +23,19 @@ export interface RunningPod {
   readonly namespace: string;
 }
 
-/** What a killer writes into the status of the pod it ends (eviction, preemption, node shutdown). */
+/** The status that a killer sets on the pod it ends (eviction, preemption, node shutdown). */
 export interface TerminationStatus {
   readonly reason: string;
   readonly message: string;
   /** The reason of the condition DisruptionTarget; null: no such condition. */
   readonly disruptionReason: string | null;
   readonly disruptionMessage: string | null;
-  /** What has succeeded by then stays so; else it has failed. */
+  /** A pod that succeeded stays so; any other one fails. */
   readonly keepsSuccess: boolean;
 }
 
 export interface KillPodOptions {
-  /** Marks the pod as evicted: its content is removed before the API object goes. */
+  /** Marks the pod as evicted: its content is removed before the API object. */
   readonly evict: boolean;
   /** Seconds; null: the pod's own grace period counts. */
   readonly gracePeriodOverride: number | null;
@@ -54,7 +54,7 @@ export interface PodUpdate {
   readonly startTime: Micros | null;
 }
 
-/** What a worker does right now: waits for a fresh runtime status, or runs an operation. */
+/** The worker's current activity: waits for a fresh runtime status, or runs an operation. */
 export interface PodWorkerRun {
   readonly state: PodWorkerState;
   readonly update: PodUpdate;
@@ -66,9 +66,9 @@ export interface PodWorkerRecord {
   readonly uid: string;
   /** `<name>_<namespace>` */
   readonly fullName: string;
-  /** Only the newest survives. */
+  /** Only the newest is kept. */
   pending: PodUpdate | null;
-  /** What was last acted on; set only for started pods and runtime-only kills. Feeds replays. */
+  /** The last update acted on; set only for started pods and runtime-only kills. Used for replays. */
   active: PodUpdate | null;
   run: PodWorkerRun | null;
   readonly syncedAt: Micros;

@@ -1,8 +1,8 @@
-// What others may ask about a UID. Each answer also covers UIDs without a record: before the first housekeeping nothing is known
-// about them (assume the worst), afterwards they are gone for good.
+// Queries about a UID. UIDs without a record are covered too: before the first housekeeping their state is unknown (assume the worst), afterwards they are
+// removed.
 import type { PodWorkers } from './pod-worker-record.js';
 
-/** Whether the containers are known to be stopped for good. */
+/** Whether all containers are known to have stopped. */
 export function isPodKnownTerminated(workers: PodWorkers, uid: string): boolean {
   return workers.records.get(uid)?.terminatedAt != null;
 }
@@ -18,7 +18,7 @@ export function shouldPodBeFinished(workers: PodWorkers, uid: string): boolean {
   return workers.records.get(uid)?.finished ?? workers.synced;
 }
 
-/** Whether termination was asked, whether or not it began. */
+/** Whether termination was requested, begun or not. */
 export function isPodTerminationRequested(workers: PodWorkers, uid: string): boolean {
   return workers.records.get(uid)?.terminatingAt != null;
 }
@@ -28,7 +28,7 @@ export function shouldPodContainersBeTerminating(workers: PodWorkers, uid: strin
   return workers.records.get(uid)?.startedTerminating ?? workers.synced;
 }
 
-/** Whether the sandbox, volumes and cgroup of the pod may be taken down. */
+/** Whether the pod's sandbox, volumes and cgroup may be removed. */
 export function shouldPodRuntimeBeRemoved(workers: PodWorkers, uid: string): boolean {
   const record = workers.records.get(uid);
   return record === undefined ? workers.synced : record.terminatedAt !== null;

@@ -25,9 +25,9 @@ export interface RunResult {
   } | null;
   /** A syncPod found that the pod has run its course. Counts only without an error. */
   readonly podIsTerminal: boolean;
-  /** The operation did something that the runtime should be asked about at once. */
+  /** The operation made changes that require a relist at once. */
   readonly postSync: boolean;
-  /** A syncPod that asked nothing of the runtime and knows what it waits for; null: look again after the usual delay. */
+  /** A syncPod that sent no requests to the runtime and knows its next event; null: the usual delay. */
   readonly rest: PodRest | null;
 }
 
@@ -62,12 +62,12 @@ export function runPending(workers: PodWorkers, record: PodWorkerRecord, now: Mi
   else effects.push({ kind: 'awaitStatus', uid: record.uid, newerThan: record.lastRunEndedAt });
 }
 
-/** The status that a run waited for has come; `error` is what the status cache holds instead of a status. */
+/** The status that a run waited for is available; `error`: the cached error. */
 export function runStatusRead(workers: PodWorkers, uid: string, error: string | null, now: Micros, effects: PodWorkerEffect[]): void {
   const record = workers.records.get(uid);
   assert(record?.run != null && !record.run.operating, 'a pod waits for no status', uid);
   if (record.run.cancelled || record.run.state !== stateOf(record)) {
-    // What it waited for is no longer to be done, and what is to be done instead is pending.
+    // The awaited operation is obsolete, and its replacement is pending.
     completeRun(
       workers,
       record,
@@ -90,8 +90,8 @@ export function runStatusRead(workers: PodWorkers, uid: string, error: string | 
 export function runFinished(workers: PodWorkers, uid: string, result: RunResult, now: Micros, effects: PodWorkerEffect[]): void {
   const record = workers.records.get(uid);
   assert(record?.run?.operating === true, 'no operation is in flight for a pod', uid);
-  // First the time, then the post-sync: the status it asks for must count as newer than this run.
-  // A run that changed nothing has made no status outdated.
+  // The time comes before the post-sync: the requested status must count as newer than this run.
+  // A run without changes leaves the status valid.
   if (result.rest === null) record.lastRunEndedAt = now;
   if (result.postSync) effects.push({ kind: 'postSync', uid });
   completeRun(workers, record, result, now, effects);
@@ -173,7 +173,7 @@ function backOffEnd(result: RunResult, now: Micros): PodRest | null {
   return { until: Math.min(...result.error.backOffExpiries, now + resyncInterval) };
 }
 
-/** The time of a pod has come that its source has no more: what was last acted on is done again. */
+/** A pod that its source no longer has is due: repeats the last update acted on. */
 export function runUnwanted(workers: PodWorkers, uid: string, now: Micros, effects: PodWorkerEffect[]): void {
   const record = workers.records.get(uid);
   if (record === undefined || record.finished || record.run !== null || record.terminatingAt === null) return;
@@ -181,7 +181,7 @@ export function runUnwanted(workers: PodWorkers, uid: string, now: Micros, effec
   runPending(workers, record, now, effects);
 }
 
-/** Puts what was last acted on back as pending, unless something newer waits. */
+/** Restores the last update acted on as pending, unless a newer one waits. */
 export function replayActive(record: PodWorkerRecord): void {
   if (record.pending === null && record.active !== null) record.pending = record.active;
 }
@@ -199,7 +199,7 @@ function merge(record: PodWorkerRecord, update: PodUpdate): void {
   };
 }
 
-/** Of several static pods with one full name, only one runs; the others take their turn in the order they came. */
+/** Of several static pods with one full name, only one runs; the others follow in the order of their arrival. */
 function mayStart(workers: PodWorkers, record: PodWorkerRecord, pod: Pod): 'now' | 'later' | 'never' {
   if (!isStaticPod(pod)) return 'now';
   if (record.terminatingAt !== null) return 'never';

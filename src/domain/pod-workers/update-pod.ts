@@ -29,7 +29,7 @@ export function updatePod(workers: PodWorkers, given: PodUpdate, now: Micros, ru
   const configured = fromRuntimeOnly ? (record.pending?.pod ?? record.active?.pod ?? null) : given.pod;
   const pod = configured ?? podOfRunning(given.runningPod as RunningPod);
   if (!first && record.terminatingAt !== null && given.type === 'create') {
-    // The same UID is wanted again while it goes away: remembered, and taken up by housekeeping once it is gone.
+    // The UID is wanted again during its termination: recorded, and housekeeping starts it again after its removal.
     record.restartRequested = true;
     return;
   }
@@ -58,7 +58,7 @@ function firstSight(given: PodUpdate, uid: string, now: Micros, runtimeMayBeActi
   const meta = given.pod?.metadata ?? (given.runningPod as RunningPod);
   const record = newRecord(uid, podFullName(meta.name, meta.namespace ?? ''), now);
   if (given.pod !== null && hasTerminalPhase(given.pod) && !runtimeMayBeActive(uid)) {
-    // It ended before we (re)started and nothing of it runs: only the last step is left to do.
+    // It terminated before we (re)started and none of its containers runs: only the last step remains.
     record.terminatingAt = now;
     record.terminatedAt = now;
     record.startedTerminating = true;

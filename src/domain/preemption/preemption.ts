@@ -19,7 +19,7 @@ export interface MissingAmount {
 }
 
 export type PreemptionResult =
-  /** In the order of their kills: BestEffort, Burstable, Guaranteed. */
+  /** In kill order: BestEffort, Burstable, Guaranteed. */
   { readonly ok: true; readonly victims: readonly Pod[] } | { readonly ok: false; readonly error: string };
 
 /** A pod with its requests of the missing resources, computed once: the choice compares each pod many times. */
@@ -32,7 +32,7 @@ interface Candidate {
   readonly cpu: bigint;
 }
 
-/** What is still missing, by the position in the list; 0 and below is met. */
+/** The missing amounts, by the position in the list; 0 and below is met. */
 type Missing = readonly bigint[];
 
 /** Whether a pod may be killed for another: a critical one may take from all that aren't, any other only from lower priorities. */
@@ -101,7 +101,7 @@ function pick(candidates: readonly Candidate[], needed: Missing): Candidate[] {
   return picked;
 }
 
-/** Of equally close ones the smaller, of equally small ones the later. */
+/** Of equally close ones the smallest, of equally small ones the last. */
 function closestIndex(candidates: readonly Candidate[], missing: Missing): number {
   const needs = missing.map(Number);
   let best = 0;

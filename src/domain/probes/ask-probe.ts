@@ -15,9 +15,9 @@ import { type ProbeOutcome, probeError, probeResult } from './probe-outcome.js';
 import { resolveProbePort } from './probe-port.js';
 import type { ProbeWorker } from './probe-worker.js';
 
-/** Who asks, as workloads see it: `<major>.<minor>`. */
+/** The client version in the user agent: `<major>.<minor>`. */
 export const userAgentVersion = kubernetesVersion.replace(/^v/, '').split('.').slice(0, 2).join('.');
-/** An adapter keeps the probe's limit by itself and says how it was missed; this much later its silence is an answer. */
+/** An adapter enforces the probe's timeout and reports it; after this additional time, no answer counts as an answer. */
 const patience: Micros = microsPerSecond;
 
 export interface ProbeSurroundings {

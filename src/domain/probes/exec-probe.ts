@@ -5,7 +5,7 @@ import { type ProbeOutcome, probeError, probeOutputMaxBytes, probeResult } from 
 
 export type ExecEnd =
   | { readonly kind: 'exit'; readonly exitCode: number }
-  /** Also when the runtime gave no answer in time: an application that hangs must be noticed. */
+  /** Also for a runtime without an answer in time: a hanging application must be detected. */
   | { readonly kind: 'timeout'; readonly error: string }
   | { readonly kind: 'runtime-error'; readonly error: string };
 

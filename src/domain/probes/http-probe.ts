@@ -18,7 +18,7 @@ export interface HttpProbeRequest {
 
 export type HttpProbeRequestResult = { readonly ok: true; readonly request: HttpProbeRequest } | { readonly ok: false; readonly error: string };
 
-/** @param kubeletVersion `<major>.<minor>` @param product who asks: probes and lifecycle hooks have names of their own */
+/** @param kubeletVersion `<major>.<minor>` @param product the client: probes and lifecycle hooks have their own names */
 export function httpProbeRequest(
   action: HTTPGetAction,
   containerPorts: readonly ContainerPort[],
@@ -48,7 +48,7 @@ function probeHeaders(listed: readonly HTTPHeader[], userAgent: string): Record<
   return Object.fromEntries(headers);
 }
 
-/** `content-type` becomes `Content-Type`; a name with a character that no header name has stays as it is. */
+/** `content-type` becomes `Content-Type`; an invalid header name stays unchanged. */
 export function canonicalHeaderName(name: string): string {
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]*$/.test(name)) return name;
   return name.replace(/[^-]+/g, (word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase());

@@ -1,6 +1,5 @@
-// All probe workers of a node and what their results are, as data. Results are looked up by container id, so that a container that was
-// started again inherits nothing from the one before it.
-// Invariant: a result is there only while the worker that found it is.
+// All probe workers of a node and their results, as data. Results are keyed by container ID, so that a restarted container inherits none.
+// Invariant: a result exists only while its worker exists.
 
 import type { Instant } from '../../ports/instant.js';
 import type { Container } from '../../ports/model/container.js';
@@ -18,7 +17,7 @@ export interface RegisteredWorker {
 }
 
 export interface PodProbes {
-  /** For whose spec the workers were last looked through. */
+  /** The pod of the last comparison of workers and spec. */
   pod: Pod;
   readonly workers: Map<string, RegisteredWorker>;
   /** Another number whenever something changed that the pod's status follows from. */
@@ -58,7 +57,7 @@ export function isSameProbe({ probe, container }: ProbeWorker, other: Container,
   return container === other || canonicalJson(probe) === canonicalJson(probeOf(other, kind));
 }
 
-/** What a pod's status takes from its probes. */
+/** The input of a pod's status from its probes. */
 export function probeViewOf(registry: ProbeRegistry, uid: string, kubeletStartedAt: Instant): ProbeView {
   const probes = registry.pods.get(uid);
   if (probes === undefined) return { readiness: noResults, startup: noResults, hasWorker: () => false, kubeletStartedAt };

@@ -19,7 +19,7 @@ export function probeTarget(path: string): string {
 /** Characters that are not escaped when a path or a fragment is encoded again. */
 const pathCharacters = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
 const fragmentCharacters = /[A-Za-z0-9\-_.~$&+,/:;=?@!()*]/;
-/** What may stay where it was written, though we would escape it. */
+/** Characters that stay unescaped if they were written so. */
 const tolerated = /[!$&'()*+,;=:@[\]%]/;
 
 function hasBrokenEscape(text: string): boolean {

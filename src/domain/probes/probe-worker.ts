@@ -28,14 +28,14 @@ export interface ProbeWorker {
   state: 'idle' | 'probing' | 'ended';
   /** The runtime's id of the container that the results are about; null: none was seen yet. */
   containerId: string | null;
-  /** What readers see for that container; null: nothing, as for a container that an earlier kubelet probed. */
+  /** The result that readers see for that container; null: none, as for a container that an earlier kubelet probed. */
   result: ProbeResult | null;
   /** Waiting for another container id. */
   onHold: boolean;
   lastResult: ProbeResult | null;
   /** How often `lastResult` came in a row. */
   resultRun: number;
-  /** Of the probe under way, from 1. */
+  /** Of the current probe, from 1. */
   attempt: number;
   /** Ticks are at whole periods after this; the first one may be before it. */
   ticksFrom: Micros;
@@ -51,7 +51,7 @@ export interface ProbeChange {
 export interface ProbeStep {
   readonly published: readonly ProbeChange[];
   readonly event: ProbeEvent | null;
-  /** `probe`: the handler has to be asked (again, at once). */
+  /** `probe`: call the handler (again, at once). */
   readonly next: 'wait' | 'probe' | 'end';
 }
 
@@ -73,8 +73,8 @@ function periodOf(probe: Probe): Micros {
 }
 
 /**
- * @param random in [0, 1): soon after the kubelet's start workers wait for that part of their period; later the first tick is at once and the
- *   second one a little late, by that part of a small time, so that what came together isn't probed in one burst for ever after
+ * @param random in [0, 1): soon after the kubelet's start workers wait for that part of their period. Later the first tick is at once, and the second one slightly
+ *   late, by that part of a short time, so that workers of one moment don't probe in bursts
  */
 export function newProbeWorker(pod: Pod, container: Container, kind: ProbeKind, kubeletStartedAt: Micros, random: number, now: Micros): ProbeWorker {
   const probe = probeOf(container, kind);
@@ -91,10 +91,10 @@ export function newProbeWorker(pod: Pod, container: Container, kind: ProbeKind, 
 
 const nothing: ProbeStep = { published: [], event: null, next: 'wait' };
 
-/** The moment at which a running container started, to the second; null: its status doesn't say. */
+/** When a running container started, to the second; null: not in its status. */
 export type StartOf = (container: ContainerStatus) => Micros | null;
 
-/** For embedders and tests, whose stamps and moments are of one clock. */
+/** For embedders and tests, whose timestamps and moments come from one clock. */
 export function startByStamp({ state }: ContainerStatus): Micros | null {
   const stamp = parseRfc3339(state?.running?.startedAt ?? '');
   return stamp === null ? null : epochMicros(stamp);
@@ -113,7 +113,7 @@ export function isReportedReady({ kind }: ProbeWorker, { ready, started }: Conta
   return kind === 'readiness' ? ready : started === true;
 }
 
-/** The time of a tick has come. @param status the pod's status as it was last computed; null: not yet */
+/** A tick is due. @param status the last computed status of the pod; null: none yet */
 export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Micros, startOf: StartOf, isTakenOver: IsTakenOver = isOlderThanKubelet): ProbeStep {
   if (worker.state === 'ended') return { ...nothing, next: 'end' };
   assert(worker.state === 'idle', 'a probe is already under way');
@@ -134,7 +134,7 @@ interface Situation {
   readonly isTakenOver: IsTakenOver;
 }
 
-/** The order of these tests is what users see: a hold outlasts the container, a dead container is a failure, a young one is left alone. */
+/** Users see the order of these tests: a hold outlasts the container, a dead container is a failure, a young one is skipped. */
 function prepare(worker: ProbeWorker, status: PodStatus, { now, startOf, isTakenOver }: Situation, published: ProbeChange[]): ProbeStep['next'] {
   if (isTerminalPhase(status)) return 'end';
   const container = statusOf(worker, status);
@@ -185,7 +185,7 @@ function probedFrom(worker: ProbeWorker, startedAt: Micros | null): Micros {
   return (startedAt ?? Number.NEGATIVE_INFINITY) + (worker.probe.initialDelaySeconds ?? 0) * microsPerSecond;
 }
 
-/** The handler's answer to the attempt under way. @param outcome of an ended worker it is dropped */
+/** The handler's answer to the current attempt. @param outcome ignored for an ended worker */
 export function probeAnswered(worker: ProbeWorker, outcome: ProbeOutcome): ProbeStep {
   if (worker.state === 'ended') return { ...nothing, next: 'end' };
   assert(worker.state === 'probing', 'no probe is under way');
@@ -221,14 +221,14 @@ export function triggerProbe(worker: ProbeWorker, now: Micros): void {
   worker.nextTickAt = now;
 }
 
-/** For good; an answer that still comes is dropped. */
+/** Permanent; ignores a late answer. */
 export function stopProbeWorker(worker: ProbeWorker): void {
   worker.state = 'ended';
 }
 
 /**
- * When the worker next has something to do, if its pod's status stays as it is; null: only another status, or an answer, changes anything.
- * Ask again whenever the status changed: ticks that would have done nothing are left out, those that remain come when they always would.
+ * The worker's next task if its pod's status doesn't change; null: only another status or an answer leads to one.
+ * Call it again after each status change: it skips ticks without effect, and the others keep their times.
  */
 export function probeWakeAt(worker: ProbeWorker, status: PodStatus | null, now: Micros, startOf: StartOf): Micros | null {
   if (worker.state !== 'idle' || status === null) return null;

@@ -14,7 +14,7 @@ export interface PodResourcesOptions {
   readonly excludeOverhead?: boolean;
   /** Count only containers, ignoring `spec.resources`. */
   readonly skipPodLevel?: boolean;
-  /** Count what is really in use: the largest of spec, actuated and allocated values of containers that report them. */
+  /** Count the actual use: the maximum of the spec, actuated and allocated values of containers that report them. */
   readonly useStatus?: boolean;
 }
 
@@ -38,7 +38,7 @@ export function podLimits(pod: Pod, options: PodResourcesOptions = {}): Quantiti
   return total;
 }
 
-/** Whether a resource may be given to the pod as a whole in `spec.resources`. */
+/** Whether `spec.resources` of a pod may have the resource. */
 export function isPodLevelResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }
@@ -63,7 +63,7 @@ function aggregate(pod: Pod, side: Side, options: PodResourcesOptions): Map<stri
   if (options.skipPodLevel === true || !hasPodLevel(pod, side)) return total;
   const spec = parsedList(pod.spec.resources?.[side]);
   const effective = options.useStatus === true ? inUse(pod, spec, pod.status, side) : spec;
-  // The spec says which names are given on pod level, the status at most how much: an infeasible one that was never actuated is none.
+  // The spec has the names of the pod-level resources, the status at most their values: an infeasible one that was never actuated counts as none.
   for (const name of spec.keys()) {
     if (isPodLevelResource(name)) total.set(name, effective.get(name) ?? zeroQuantity);
   }

@@ -16,7 +16,7 @@ export const podQosClass = derived((pod: Pod): QosClass => {
   return qosClasses.find((name) => name === known) ?? computeQosClass(pod);
 });
 
-/** From the spec alone: `spec.resources` decides when present, even empty; else the sums over regular and init containers. */
+/** From the spec alone: `spec.resources` if present, even empty; else the sums over regular and init containers. */
 export function computeQosClass(pod: Pod): QosClass {
   const requests = new Map<string, Quantity>();
   const limits = new Map<string, Quantity>();

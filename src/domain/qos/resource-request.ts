@@ -4,7 +4,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import { addQuantities, isZeroQuantity, mustParseQuantity, type Quantity, zeroQuantity } from '../values/quantity.js';
 import { hasPodLevel, podRequests } from './pod-resources.js';
 
-/** 0 when the pod asks for none. */
+/** 0 if the pod requests none. */
 export function resourceRequest(pod: Pod, name: string): Quantity {
   const request = hasPodLevel(pod, 'requests') || hasPodLevel(pod, 'limits') ? podLevelRequest(pod, name) : (containerRequests(pod).get(name) ?? zeroQuantity);
   const overhead = pod.spec.overhead?.[name];

@@ -31,7 +31,7 @@ export interface CgroupReading {
   /** null: that part could not be read. */
   readonly cpu: CpuSample | null;
   readonly memory: MemorySample | null;
-  /** Of the network namespace behind the cgroup. */
+  /** The cgroup's network namespace. */
   readonly network: readonly Required<InterfaceStats>[];
   readonly processCount: number | null;
   readonly diskIo: boolean;
@@ -45,10 +45,10 @@ export interface CgroupSample {
   readonly hasMemory: boolean;
   readonly hasNetwork: boolean;
   readonly hasDiskIo: boolean;
-  /** As the kernel has it, whose "no limit" is beyond what a number holds exactly; null: no limit. */
+  /** The kernel's value; "no limit" exceeds the exact range of a number. null: no limit. */
   readonly memoryLimitBytes: bigint | null;
   readonly swapLimitBytes: bigint | null;
-  /** Of the container or sandbox that it is for; empty for all others. */
+  /** Of its container or sandbox; empty for all others. */
   readonly labels: Readonly<Record<string, string>>;
   /** null: nothing was read yet. */
   readonly reading: CgroupReading | null;

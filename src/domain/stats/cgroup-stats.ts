@@ -53,12 +53,12 @@ function swapOf({ swapLimitBytes }: CgroupSample, { swapBytes }: MemorySample, t
   return swapAvailableBytes === null ? { time, swapUsageBytes: swapBytes } : { time, swapAvailableBytes, swapUsageBytes: swapBytes };
 }
 
-/** null: there is no limit to be free up to. */
+/** null: no limit. */
 function free(limit: bigint | null, used: number): number | null {
   return limit === null || limit > unlimitedAbove ? null : Number(limit - BigInt(used));
 }
 
-/** null when it has no network of its own, or nothing was read. */
+/** null: no network namespace of its own, or no reading. */
 export function cgroupNetwork({ hasNetwork, reading }: CgroupSample): NetworkStats | null {
   if (!hasNetwork || reading === null) return null;
   const interfaces = reading.network;

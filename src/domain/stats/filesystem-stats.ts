@@ -60,7 +60,7 @@ type Filesystems = Readonly<Record<string, FilesystemNumbers>>;
 
 export type ImageFsResult = { readonly ok: true; readonly stats: FsStats } | { readonly ok: false; readonly error: string };
 
-/** Of the first file system that the runtime reports; images and writable layers share it. */
+/** Of the first file system that the runtime reports, which images and writable layers share. */
 export function imageFsStats(reported: readonly ImageFilesystem[], filesystems: Filesystems): ImageFsResult {
   const first = reported[0];
   if (first === undefined) return { ok: false, error: 'imageFs information is unavailable' };

@@ -41,7 +41,7 @@ export function liveCgroups(cgroups: Cgroups): ReadonlyMap<string, CgroupSample>
   return live;
 }
 
-/** Of a container that was restarted several cgroups are left; the last one that does something is it. */
+/** A restarted container leaves several cgroups; the newest active one counts. */
 function newestInUse(candidates: readonly [path: string, sample: CgroupSample][]): [path: string, sample: CgroupSample] | undefined {
   return [...candidates].sort(([pathA, a], [pathB, b]) => compareInstants(b.createdAt, a.createdAt) || byCodeUnits(pathB, pathA)).find(([, sample]) => isInUse(sample));
 }

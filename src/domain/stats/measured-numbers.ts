@@ -1,4 +1,4 @@
-// The numbers of the summary as served: what was not measured is absent, where the reference shows 0 or the time 1970-01-01T00:00:00Z.
+// The numbers of the summary as served: unmeasured values are absent, where the reference has 0 or the time 1970-01-01T00:00:00Z.
 // Invariant: every number comes from a cgroup or the runtime; the shapes are those of reference-numbers.ts.
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, CpuStats, MemoryStats, PsiStats } from '../../ports/model/stats-summary.js';
@@ -29,7 +29,7 @@ export const measuredNumbers: SummaryNumbers = {
   sum: measuredSum,
 };
 
-/** Without the parts and numbers that were not read. */
+/** Without the parts and numbers that have no reading. */
 export function measuredCgroup(sample: CgroupSample): CgroupStats {
   const { reading, hasCpu, hasMemory } = sample;
   if (reading === null) return {};

@@ -30,7 +30,7 @@ export function measuredSummary(facts: FullSummaryFacts): Part<MeasuredSummary> 
   return withPods(facts, node, missing.flat());
 }
 
-/** For `?only_cpu_and_memory=true`; here the node starts with its root cgroup. */
+/** For `?only_cpu_and_memory=true`, where the node starts with its root cgroup. */
 export function measuredCpuAndMemory(facts: SummaryFacts): Part<MeasuredSummary> {
   const { rootCgroup } = facts;
   const node = nodeOf(facts, rootCgroup.ok ? rootCgroup.value.createdAt : null, ({ io: _io, network: _network, ...found }) => found);

@@ -1,5 +1,5 @@
-// The whole answer of `/stats/summary`: the node's own numbers, its system containers, and the pods.
-// Invariant: it is all or nothing; a part that can't be read fails the call in words that say which.
+// The answer of `/stats/summary`: the node's numbers, its system containers, and the pods.
+// Invariant: all or nothing; a part that can't be read fails the request with an error that names it.
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, FsStats, NodeStats, PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
@@ -12,7 +12,7 @@ export type Part<T> = { readonly ok: true; readonly value: T } | { readonly ok: 
 
 export interface SystemContainer {
   readonly name: 'kubelet' | 'runtime' | 'misc' | 'pods';
-  /** null: it has no cgroup of its own that is known; then it is left out. */
+  /** null: no known cgroup of its own, so it is left out. */
   readonly cgroup: CgroupSample | null;
   /** Shown instead of the cgroup's creation; null: that one. */
   readonly startedAt: Instant | null;
@@ -55,7 +55,7 @@ export function statsSummary(facts: FullSummaryFacts): Part<StatsSummary> {
   return { ok: true, value: { node, pods: pods.value } };
 }
 
-/** For `?only_cpu_and_memory=true`; here the node starts with its root cgroup. */
+/** For `?only_cpu_and_memory=true`, where the node starts with its root cgroup. */
 export function cpuAndMemorySummary({ nodeName, rootCgroup, systemContainers, pods }: SummaryFacts): Part<StatsSummary> {
   if (!nodeName.ok) return failed('failed to get node info', nodeName);
   if (!rootCgroup.ok) return failed('failed to get root cgroup stats', rootCgroup);

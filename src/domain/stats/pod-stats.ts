@@ -1,6 +1,6 @@
-// The pods of the stats summary: containers as the runtime knows them, with the numbers of their cgroups where those are known.
-// Invariants: a pod is there only with a running container that was read; its own cgroup counts for the whole pod, and without one the
-// sum of what the runtime reads.
+// The pods of the stats summary: the runtime's containers, with the numbers of their cgroups where available.
+// Invariants: a pod is listed only with a running container that has a reading. The pod's cgroup counts for the whole pod, and without one the sum of the
+// runtime's readings.
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, NetworkStats, PodStats, VolumeStats } from '../../ports/model/stats-summary.js';
 import { byCodeUnits } from '../values/text-order.js';
@@ -30,7 +30,7 @@ export interface StatsContainer {
 export interface PodStatsFacts {
   readonly sandboxes: readonly StatsSandbox[];
   readonly containers: readonly StatsContainer[];
-  /** In the order in which containers are listed. */
+  /** In the order of the container list. */
   readonly readings: readonly RuntimeContainerReading[];
   readonly cgroups: Cgroups;
   readonly root: RootFilesystem;
@@ -56,7 +56,7 @@ interface Gathered {
   readonly containers: GatheredContainer[];
 }
 
-/** With everything that is known. */
+/** With all available numbers. */
 export function podStats(facts: PodStatsFacts, wall: Instant): readonly PodStats[] {
   return [...eachPodStats(facts, wall)];
 }
@@ -91,7 +91,7 @@ export function* eachPodStats(facts: PodStatsFacts, wall: Instant, by: SummaryNu
 
 type CpuAndMemoryFacts = Pick<PodStatsFacts, 'sandboxes' | 'containers' | 'readings' | 'cgroups'>;
 
-/** CPU, memory and swap alone: cheap enough to be asked for often. */
+/** Only CPU, memory and swap: cheap enough for frequent requests. */
 export function podCpuAndMemoryStats(facts: CpuAndMemoryFacts, wall: Instant): readonly PodStats[] {
   return [...eachPodCpuAndMemoryStats(facts, wall)];
 }
@@ -139,7 +139,7 @@ function countedSandboxes(sandboxes: readonly StatsSandbox[]): readonly StatsSan
   });
 }
 
-/** While it is put together. */
+/** A pod's statistics under construction. */
 type PodDraft = { -readonly [Key in keyof PodStats]: PodStats[Key] };
 
 function podIdentity({ name, namespace, uid, createdAt }: StatsSandbox, containers: readonly ContainerStats[], { time }: SummaryNumbers): PodDraft {
@@ -157,7 +157,7 @@ function addNumbers(pod: PodDraft, { cpu, memory, swap, io }: CgroupStats, withI
   if (withIo && io !== undefined) pod.io = io;
 }
 
-/** The runtime's numbers are made only where the cgroup lacks some: most often it has them all. */
+/** Computes the runtime's numbers only if the cgroup lacks some, which is rare. */
 function containerNumbers({ container, reading, cgroup }: GatheredContainer, wall: Instant, by: SummaryNumbers): ContainerStats {
   const own: CgroupStats = cgroup === null ? {} : by.ofCgroup(cgroup);
   const { cpu, memory, swap, io } = own;

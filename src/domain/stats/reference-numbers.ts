@@ -1,4 +1,4 @@
-// The numbers of the summary as the reference makes them: what was not measured is 0, and a time of 0 is 1970-01-01T00:00:00Z.
+// The numbers of the summary as in the reference: an unmeasured value is 0, and a time of 0 is 1970-01-01T00:00:00Z.
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
@@ -15,7 +15,7 @@ export interface SummaryNumbers {
   readonly ofCgroup: (sample: CgroupSample) => CgroupStats;
   readonly ofRuntime: OfRuntime;
   readonly cpuAndMemoryOfRuntime: OfRuntime;
-  /** For a pod whose cgroup was not read: from its containers. */
+  /** For a pod without a cgroup reading: the sum of its containers. */
   readonly sum: (containers: readonly ContainerStats[]) => CgroupStats;
 }
 

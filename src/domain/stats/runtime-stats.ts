@@ -20,7 +20,7 @@ export function runtimeStats(name: string, createdAt: Instant, reading: RuntimeC
   return { ...identity(name, createdAt), ...cpuAndSwap(reading, wall), memory: memory === null ? noMemory : timed(memory), io: { time: formatRfc3339(wall) } };
 }
 
-/** For the answer with CPU and memory alone, where memory has all its numbers. */
+/** For the answer with only CPU and memory, where memory has all its numbers. */
 export function runtimeCpuAndMemory(name: string, createdAt: Instant, reading: RuntimeContainerReading, wall: Instant): ContainerStats {
   const { memory } = reading;
   const zeros: MemoryStats = { availableBytes: 0, usageBytes: 0, rssBytes: 0, pageFaults: 0, majorPageFaults: 0 };

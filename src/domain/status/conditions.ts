@@ -31,7 +31,7 @@ const owned: ReadonlySet<string> = new Set([
   allContainersRestarting,
 ]);
 
-/** Written by the kubelet alone; all others are kept as the API has them. */
+/** Conditions that only the kubelet writes; all others keep the API's value. */
 export function isKubeletOwnedCondition(type: string): boolean {
   return owned.has(type);
 }
@@ -51,7 +51,7 @@ export function withCondition(conditions: readonly PodCondition[], condition: Po
   return at < 0 ? [...conditions, condition] : conditions.with(at, condition);
 }
 
-/** A condition with the fields that have something to say: empty texts and generation 0 are absent on the wire. */
+/** A condition with its nonempty fields: empty texts and generation 0 are absent on the wire. */
 export function podCondition(type: string, status: string, generation: number | undefined, reason = '', message = ''): PodCondition {
   const condition: { -readonly [Field in keyof PodCondition]: PodCondition[Field] } =
     generation === undefined || generation === 0 ? { type, status } : { type, observedGeneration: generation, status };
@@ -83,7 +83,7 @@ export function containersReadyCondition(pod: Pod, statuses: readonly ContainerS
 
 /**
  * Ready: ContainersReady and every readiness gate.
- * @param gateConditions where the gates' conditions are looked up
+ * @param gateConditions the conditions of the gates
  */
 export function readyCondition(pod: Pod, gateConditions: readonly PodCondition[], containers: PodCondition): PodCondition {
   const generation = pod.metadata.generation;

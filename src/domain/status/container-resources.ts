@@ -46,8 +46,8 @@ export function canonicalResourceList(list: ResourceList): ResourceList {
 }
 
 /**
- * The cpu value to show, or undefined to leave the allocated one. Where both the allocated and the actual value are at or below
- * what the kernel can express, the allocated one is shown, since the difference is rounding.
+ * The cpu value to report, or undefined to keep the allocated one. If both the allocated and the actual value are at or below the kernel's minimum, the allocated
+ * one is reported, since the difference is rounding.
  */
 export function actualCpuOrNone(allocated: Quantity | undefined, actual: Quantity, leastMillis: bigint): Quantity | undefined {
   const allocatedMillis = allocated === undefined ? 0n : quantityMilliValue(mustParseQuantity(allocated));

@@ -83,7 +83,7 @@ function defaultStatus(input: ContainerStatusesInput, container: Container, prev
   };
 }
 
-/** The runtime has no instance: what is left is what was reported before. */
+/** The runtime has no instance: uses the last reported status. */
 function missingContainer(input: ContainerStatusesInput, container: Container, previous: ContainerStatus | null): ContainerStatus {
   const fallback = previous?.state?.terminated !== undefined ? previous : defaultStatus(input, container, previous);
   if (previous === null) return fallback;
@@ -158,7 +158,7 @@ function convertState(instance: RuntimeContainerStatus, containerID: string, pre
   return { waiting: {} };
 }
 
-/** From the container's annotation, which starts over when all containers were removed; so it never falls below what was reported. */
+/** From the container's annotation, which restarts at 0 when all containers were removed; so it never falls below the reported count. */
 function restartCountOf(instance: RuntimeContainerStatus, state: ContainerState, previous: ContainerStatus | null): number {
   if (previous === null) return instance.restartCount;
   if (instance.state === 'unknown' && state.terminated !== undefined) return previous.restartCount + 1;

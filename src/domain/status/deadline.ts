@@ -16,8 +16,8 @@ export const deadlineExceeded: PodEviction = {
 };
 
 /**
- * When the pod's deadline passes; null when it has none.
- * @param startedAt the moment of its start time; null: it has none yet
+ * The end of the pod's deadline; null: none.
+ * @param startedAt the pod's start time; null: none yet
  */
 export function activeDeadline(pod: Pod, startedAt: Micros | null): Micros | null {
   const seconds = pod.spec.activeDeadlineSeconds;

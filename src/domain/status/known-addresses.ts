@@ -4,7 +4,7 @@ import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { isTerminalPhase } from './phase.js';
 
-/** @param previous the status before: cached, else the API's, which a new agent knows what has ended from */
+/** @param previous the cached status, else the API's, from which a new agent learns which containers have ended */
 export function withKnownAddresses(runtime: PodRuntimeStatus, { phase, podIPs = [] }: PodStatus): PodRuntimeStatus {
   const isUp = runtime.ips.length > 0 || runtime.sandboxes.some(({ state }) => state === 'ready');
   const wasThere = runtime.sandboxes.length > 0 || (phase !== undefined && isTerminalPhase(phase));

@@ -28,7 +28,7 @@ function tellsItself({ state }: RuntimeContainerStatus): boolean {
   return state === 'running' || state === 'exited';
 }
 
-/** The newest instance, and the one that says how the container ended before, if any does. */
+/** The newest instance, and the one with the container's last termination, if any. */
 function telling(instances: readonly RuntimeContainerStatus[], previous: ContainerStatus | null): readonly RuntimeContainerStatus[] {
   const [newest, ...others] = instances;
   if (newest === undefined) return [];
@@ -49,7 +49,7 @@ function isOf(status: ContainerStatus | null, instance: RuntimeContainerStatus):
   return idOf(status) === instance.id;
 }
 
-/** Without the runtime's name before it. */
+/** Without the runtime's prefix. */
 function idOf(status: ContainerStatus | null): string {
   return status?.containerID?.replace(/^[^:]*:\/\//, '') ?? '';
 }

@@ -11,7 +11,7 @@ export interface PhaseInput {
   readonly pod: Pod;
   /** Statuses of init and regular containers, in any order. */
   readonly statuses: readonly ContainerStatus[];
-  /** All containers were stopped for good. */
+  /** All containers have stopped permanently. */
   readonly podIsTerminal: boolean;
   /** A regular container was seen in the current sandbox. */
   readonly podHasInitialized: boolean;
@@ -63,7 +63,7 @@ function countInit(counts: Counts, pod: Pod, container: Container, status: Conta
   else if (ended.exitCode !== 0 && !mayRunAgain(pod, container, ended)) counts.permanentlyFailedInit++;
 }
 
-/** An ended sidecar says nothing about the phase: it is started again as long as the pod runs. */
+/** An ended sidecar doesn't affect the phase: it restarts as long as the pod runs. */
 function countSidecar(counts: Counts, status: ContainerStatus | null): void {
   const state = status?.state;
   if (status === null) counts.unknown++;

@@ -22,7 +22,7 @@ export function podIpsInOrder(sandboxIps: readonly string[], nodeIps: readonly s
   return chosen.filter((address) => address !== undefined).map(formatIp);
 }
 
-/** The node's first address, internal before external, then the first of the other family; empty when it has none. */
+/** The node's first address, internal before external, then the first of the other family; empty without addresses. */
 export function hostIpsOf(nodeAddresses: readonly NodeAddress[]): readonly IpAddress[] {
   const ofType = (type: string): IpAddress[] =>
     nodeAddresses

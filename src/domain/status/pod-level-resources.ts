@@ -42,7 +42,7 @@ function cpuOf(allocated: Quantity | undefined, actual: Quantity | null, reporte
   return actual === null ? reported : actualCpuOrNone(allocated, actual, leastMillis);
 }
 
-/** 1024 shares are one cpu; fewer than the kernel's least of 2 say nothing. */
+/** 1024 shares are one cpu; fewer than the kernel's minimum of 2 mean no request. */
 function cpuRequestOf({ cpuShares }: PodCgroupReading): Quantity | null {
   if (cpuShares === null) return null;
   return quantityText(milliQuantityOf(cpuShares < 2 ? 0 : Math.ceil((cpuShares * 1000) / 1024)));

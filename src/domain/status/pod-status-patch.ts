@@ -1,14 +1,14 @@
-// What is sent to the status subresource of a pod: only what changed, for exactly this pod.
-// Invariant: the uid is always in it, so that a pod of the same name that came meanwhile is refused, not written to.
+// The patch of a pod's status subresource: only the changes, for exactly this pod.
+// Invariant: it always has the UID, so that the server rejects it for a new pod of the same name.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
 import { type MergeKeys, strategicMergePatch } from '../api-cache/strategic-merge-patch.js';
 import { derived } from '../values/derived.js';
 
-/** As the API declares them; lists of container statuses are replaced whole. */
+/** As the API declares them; lists of container statuses are replaced as a whole. */
 const mergeKeys: MergeKeys = { conditions: 'type', podIPs: 'ip', hostIPs: 'ip', resourceClaimStatuses: 'name' };
 
-/** What the API's types hold by value: an empty one is as good as none, and servers keep it or don't. */
+/** Members that the API's types hold by value: empty and absent are equal, and servers keep an empty one or not. */
 const heldByValue: ReadonlySet<string> = new Set(['state', 'lastState', 'allocatedResources', 'limits', 'requests']);
 
 type Members = Readonly<Record<string, unknown>>;

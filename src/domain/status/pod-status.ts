@@ -29,7 +29,7 @@ import { checkSandbox } from './sandbox-check.js';
 export interface PodStatusInput {
   /** The pod as allocated, with `status` as the API server has it. */
   readonly pod: Pod;
-  /** The status manager's last status; null when it has none for this pod. */
+  /** The status manager's last status; null: none for this pod. */
   readonly cachedStatus: PodStatus | null;
   readonly runtime: PodRuntimeStatus;
   /** Prefix of container ids in the API, e.g. `containerd`. */
@@ -37,7 +37,7 @@ export interface PodStatusInput {
   readonly runtimeSupportsRecursiveReadOnly: boolean;
   /** The gate ContainerStopSignals: statuses report each container's stop signal. */
   readonly containerStopSignals: boolean;
-  /** All containers were stopped for good. */
+  /** All containers have stopped permanently. */
   readonly podIsTerminal: boolean;
   /** Why the last start of a container failed, by container name. */
   readonly startFailures: ReadonlyMap<string, StartFailure>;
@@ -50,7 +50,7 @@ export interface PodStatusInput {
   /** Resize conditions held by the status manager. */
   readonly resizeConditions: readonly PodCondition[];
   readonly podCgroup: PodCgroupReading;
-  /** It has been active for longer than it may. */
+  /** It has exceeded its active deadline. */
   readonly isPastDeadline: boolean;
 }
 
@@ -95,7 +95,7 @@ function statusesOf(input: PodStatusInput, kind: ContainerKind, previous: readon
   return containerStatuses({ pod, runtime, kind, previous: previous ?? [], startFailures, restartingAll, ...settings });
 }
 
-/** The computed phase, held to what was terminal before, then to a deadline; the API's terminal phase has the last word. */
+/** The computed phase, then a previous terminal phase, then a deadline; a terminal phase in the API wins. */
 function phaseOf(input: PodStatusInput, previous: PodStatus, statuses: readonly ContainerStatus[]): Phase {
   const api = input.pod.status;
   let phase = podPhase({ pod: input.pod, statuses, podIsTerminal: input.podIsTerminal, podHasInitialized: podHasInitialized(input.pod, input.runtime) });

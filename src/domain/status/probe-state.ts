@@ -1,5 +1,5 @@
-// `started` and `ready` of container statuses, from probe results and from what was reported before this kubelet started.
-// Invariant: a container without a probe is started and ready as soon as it runs; a restart of the kubelet alone flips neither.
+// `started` and `ready` of container statuses, from probe results and from the status before this kubelet's start.
+// Invariant: a container without a probe is started and ready as soon as it runs; a restart of the kubelet changes neither.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
@@ -13,7 +13,7 @@ import { isRestartableInit } from './restart-rules.js';
 export type ProbeResult = 'success' | 'failure' | 'unknown';
 
 export interface ProbeView {
-  /** By the runtime's container id, without the runtime's prefix. */
+  /** By the runtime's container ID, without the runtime's prefix. */
   readonly readiness: ReadonlyMap<string, ProbeResult>;
   readonly startup: ReadonlyMap<string, ProbeResult>;
   readonly hasWorker: (containerName: string, kind: 'readiness' | 'startup') => boolean;
@@ -41,7 +41,7 @@ export function withInitProbeState(pod: Pod, statuses: readonly ContainerStatus[
 function probed(pod: Pod, container: Container | null, status: ContainerStatus, probes: ProbeView): ContainerStatus {
   const started = isStarted(status, probes);
   const ready = started ? isReady(pod, container, status, probes) : status.ready;
-  // In front of the copy where it is new: added behind, it would cost many times as much.
+  // New members come first in the copy: appending them costs many times as much.
   return 'started' in status ? { ...status, started, ready } : { started, ...status, ready };
 }
 

@@ -67,8 +67,8 @@ function isInitialised(pod: Pod, runtime: PodRuntimeStatus, { id }: SandboxStatu
 }
 
 /**
- * By the runtime's own stamps. The API keeps whole seconds; a run that began in the second in which the sandbox was made is the sandbox's unless that
- * replaced another. A stamp of the future is from before the clock was set back: it says nothing.
+ * By the runtime's timestamps. The API keeps whole seconds: a run that began in the second of the sandbox's creation belongs to that sandbox, unless it replaced
+ * another. A timestamp in the future is from before the clock was set back, so it is ignored.
  */
 function ranIn(sandbox: SandboxStatus, { startedAt }: ContainerStateTerminated, wall: Instant): boolean {
   const started = startedAt === undefined || startedAt === null ? null : parseRfc3339(startedAt);

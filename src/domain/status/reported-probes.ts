@@ -38,7 +38,7 @@ export function asReported(view: ProbeView, pod: Pod, runtime: PodRuntimeStatus,
   };
 }
 
-/** As with the gate ChangeContainerStatusOnKubeletRestart: a container that this kubelet has not probed is not ready, and not started. */
+/** As with the gate ChangeContainerStatusOnKubeletRestart: a container that this kubelet has not probed is neither ready nor started. */
 export function asProbed(view: ProbeView): ProbeView {
   return { ...view, kubeletStartedAt: instantOf(0) };
 }

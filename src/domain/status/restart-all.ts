@@ -1,6 +1,6 @@
-// Restarting all containers of a pod in place (KEP-5532): whether a pod is in it, and the condition that says so.
-// Invariant: only what the runtime still has, or the condition already set, starts or keeps it going; API container
-// statuses outlive the restart and would start it over and over.
+// Restart of all containers of a pod in place (KEP-5532): whether a pod is in such a restart, and its condition.
+// Invariant: only the runtime's instances or the present condition start or continue it. API container statuses outlive the restart and would start it
+// repeatedly.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodCondition, PodPhase, PodStatus } from '../../ports/model/pod-status.js';
@@ -21,7 +21,7 @@ export function isRestartingAll(pod: Pod, runtime: PodRuntimeStatus, previous: P
   );
 }
 
-/** AllContainersRestarting; carries no observedGeneration. Belongs only on pods with a rule that asks for it. */
+/** AllContainersRestarting; without observedGeneration. Only for pods with a rule for it. */
 export function allContainersRestartingCondition(pod: Pod, runtime: PodRuntimeStatus, previous: PodStatus, phase: PodPhase): PodCondition {
   const type = conditionTypes.allContainersRestarting;
   if (phase === 'Succeeded') return { type, status: 'False', reason: 'PodCompleted' };

@@ -19,7 +19,7 @@ export function podHasRestartableInit(pod: Pod): boolean {
   return (pod.spec.initContainers ?? []).some(isRestartableInit);
 }
 
-/** The policy of the container if it has one, else of the pod; `Always` is the default. */
+/** The container's policy if set, else the pod's; the default is `Always`. */
 export function effectiveRestartPolicy(pod: Pod, container: Container): string {
   return nonEmpty(container.restartPolicy) ?? nonEmpty(pod.spec.restartPolicy) ?? 'Always';
 }
@@ -29,12 +29,12 @@ export function matchingRestartRule(container: Container, exitCode: number): Con
   return container.restartPolicyRules?.find((rule) => ruleMatches(rule, exitCode)) ?? null;
 }
 
-/** Whether this exit asks for a restart of all of the pod's containers. */
+/** Whether this exit triggers a restart of all of the pod's containers. */
 export function triggersRestartAll(container: Container, exitCode: number): boolean {
   return matchingRestartRule(container, exitCode)?.action === 'RestartAllContainers';
 }
 
-/** Whether some container of the pod could ask for a restart of all. */
+/** Whether a container of the pod can trigger a restart of all. */
 export const podHasRestartAllRule = derived((pod: Pod): boolean =>
   [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) => container.restartPolicyRules?.some((rule) => rule.action === 'RestartAllContainers') === true),
 );
@@ -49,7 +49,7 @@ export function isRestartableAfterExit(pod: Pod, container: Container, exitCode:
   return policy === 'Always' || (policy !== 'Never' && exitCode !== 0);
 }
 
-/** Whether a container of this pod will be started (again), given the newest thing the runtime says of it. */
+/** Whether a container of this pod will be started (again), given its newest instance in the runtime. */
 export function shouldContainerBeRestarted(pod: Pod, container: Container, status: PodRuntimeStatus): boolean {
   if (pod.metadata.deletionTimestamp !== undefined) return false;
   const newest = findContainerStatus(status, container.name);

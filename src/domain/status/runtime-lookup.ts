@@ -1,4 +1,4 @@
-// Look-ups in what the runtime reports. They rely on its order: newest first.
+// Queries on the runtime's lists. They rely on the order: newest first.
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 
 /** The newest status of a container name; null when the runtime knows none. */

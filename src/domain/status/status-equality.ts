@@ -1,15 +1,15 @@
-// Whether two pod statuses say the same as far as the kubelet is concerned, so that nothing needs to be sent.
-// Invariant: what others own (foreign conditions, claim statuses) and when things were observed never makes a difference.
+// Whether two pod statuses are equal for the kubelet, so that no update is needed.
+// Invariant: ignores what others own (foreign conditions, claim statuses) and observation times.
 import type { PodCondition, PodStatus } from '../../ports/model/pod-status.js';
 import { compareQuantities, parseQuantity } from '../values/quantity.js';
 import { isKubeletOwnedCondition, isSharedCondition } from './conditions.js';
 
 const ownedByOthers: ReadonlySet<string> = new Set(['conditions', 'resourceClaimStatuses', 'extendedResourceClaimStatus', 'nodeAllocatableResourceClaimStatuses']);
-/** Members that the API's types hold by value, so that empty and absent are the same. A `waiting: {}` on the other hand says something. */
+/** Members that the API's types hold by value, so that empty and absent are equal. In contrast, `waiting: {}` has a meaning. */
 const heldByValue: ReadonlySet<string> = new Set(['state', 'lastState', 'allocatedResources', 'limits', 'requests']);
 const quantityLists: ReadonlySet<string> = new Set(['allocatedResources', 'limits', 'requests']);
 
-/** Of normalised statuses. */
+/** Of normalized statuses. */
 export function isPodStatusEqual(a: PodStatus, b: PodStatus): boolean {
   return areConditionsEqual(a.conditions ?? [], b.conditions ?? []) && areMembersEqual(a as Members, b as Members, ownedByOthers);
 }
@@ -61,7 +61,7 @@ function isSameAmount(a: unknown, b: unknown): boolean {
   return left.ok && right.ok ? compareQuantities(left.quantity, right.quantity) === 0 : a === b;
 }
 
-/** Whether a member says no more than its absence does. */
+/** Whether a member equals its absence. */
 function isEmpty(name: string, value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0) return true;
   if (value === false) return name !== 'started';

@@ -19,7 +19,7 @@ import { terminatedStatus } from './terminate-pod.js';
 export interface StatusRecord {
   /** Normalised. */
   readonly status: PodStatus;
-  /** +1 with each change; what was sent last is compared with it. */
+  /** +1 with each change; compared with the version last sent. */
   readonly version: number;
   /** When the oldest change that is not sent yet was made; null when all is sent. */
   readonly changedAt: Micros | null;
@@ -39,7 +39,7 @@ export type StatusChange =
   | { readonly kind: 'startup'; readonly containerID: string; readonly started: boolean };
 
 export interface StatusContext {
-  /** With `status` as the API server has it; of a static pod, the pod itself. */
+  /** With the API server's `status`; for a static pod, the pod itself. */
   readonly pod: Pod;
   /** Status of a static pod's mirror pod in the API; null if none. */
   readonly mirrorStatus: PodStatus | null;
@@ -72,7 +72,7 @@ export function mayDeleteFromApi(apiPod: Pod, record: StatusRecord): boolean {
   return apiPod.metadata.deletionTimestamp !== undefined && !isMirrorPod(apiPod) && isTerminalPhase(apiPod.status?.phase) && record.finished;
 }
 
-/** Whether the API shows something else than was last sent, so that it has to be sent again. `apiPod` is a static pod's mirror. */
+/** Whether the API's status differs from the one last sent, so that it must be sent again. `apiPod`: for a static pod its mirror. */
 export function needsReconcile(apiPod: Pod, record: StatusRecord): boolean {
   return !isPodStatusEqual(normalizedStatus(apiPod, apiPod.status ?? {}), record.status);
 }
@@ -85,7 +85,7 @@ function withGeneration(status: PodStatus, pod: Pod): PodStatus {
 }
 
 interface UpdateOptions {
-  /** Store it even when it says nothing new: a pod that is being deleted waits for the next sending. */
+  /** Store it even if unchanged: a pod in deletion waits for the next update. */
   readonly force: boolean;
   readonly finished: boolean;
 }

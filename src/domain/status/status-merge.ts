@@ -60,7 +60,7 @@ export function withTransitionTime(condition: PodCondition, before: PodStatus, w
   return old.lastTransitionTime === undefined ? rest : { ...rest, lastTransitionTime: old.lastTransitionTime };
 }
 
-/** A member that the condition lacks goes in front of its copy: added behind, it would cost many times as much. */
+/** A missing member comes first in the copy: appending it costs many times as much. */
 function timed(condition: PodCondition, lastTransitionTime: string): PodCondition {
   return 'lastTransitionTime' in condition ? { ...condition, lastTransitionTime } : { lastTransitionTime, ...condition };
 }

@@ -101,7 +101,7 @@ function fitsAnyway(text: string, maxBytes: number): boolean {
   return text.length * 3 <= maxBytes;
 }
 
-/** A UTF-8 character that the cut would break is left out. */
+/** Drops a UTF-8 character that the cut would split. */
 function firstBytes(text: string, maxBytes: number): string {
   if (fitsAnyway(text, maxBytes)) return text;
   const bytes = utf8Encode(text);

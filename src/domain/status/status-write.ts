@@ -28,11 +28,11 @@ export interface StatusWrite {
   sentVersion: number;
   /** The pod in the answer to the last request; null: none. */
   answered: Pod | null;
-  /** The patch that `answered` came of; null: none did. */
+  /** The patch that led to `answered`; null: none. */
   patched: PodStatusPatch | null;
-  /** What the API has isn't known well enough: read it first. */
+  /** The API's state is uncertain: read it first. */
   readFirst: boolean;
-  /** The final deletion has been accepted: finalizers may keep the object, we have nothing more to say. */
+  /** The final deletion was accepted: finalizers may keep the object, and no update follows. */
   deleted: boolean;
   /** Version of the record that the request in flight carries; null: none is in flight. */
   sending: number | null;
@@ -46,7 +46,7 @@ export function newStatusWrite(): StatusWrite {
 
 export interface StatusWrites {
   readonly pods: Map<string, StatusWrite>;
-  /** UIDs of pods with something to say, in the order in which they came. */
+  /** UIDs of pods with pending updates, in order of arrival. */
   readonly queue: Set<string>;
   active: number;
   /** The server can't be written to until then; null: it can. */
@@ -59,10 +59,7 @@ export function newStatusWrites(): StatusWrites {
   return { pods: new Map(), queue: new Set(), active: 0, pausedUntil: null, pause: 0 };
 }
 
-/**
- * What the API knows from before this agent, and this agent could not yet: since when a static pod and its conditions are as they are, and
- * where. Its status began without the API.
- */
+/** Keeps the API's data from before this agent: the start time, host and condition times of a static pod, whose status began without the API. */
 export function heldToApi(record: StatusRecord, api: PodStatus, wall: Instant): StatusRecord {
   const { startTime, conditions = [] } = record.status;
   const held = conditions.map((condition) => (condition.lastTransitionTime === undefined ? condition : withTransitionTime(condition, api, wall)));
@@ -75,7 +72,7 @@ export type WriteStep = { readonly do: 'read' } | { readonly do: 'patch'; readon
 
 export interface WriteSituation {
   readonly record: StatusRecord;
-  /** The pod as it was last watched, of a static pod its mirror; null: the API has none. */
+  /** The last watched pod, for a static pod its mirror; null: not in the API. */
   readonly watched: Pod | null;
   /** Containers of the pod may still run. */
   readonly couldHaveRunningContainers: boolean;
@@ -90,7 +87,7 @@ export function nextWriteStep(write: StatusWrite, { record, watched, couldHaveRu
   const base = newestPod(write, watched);
   const status = mergedStatus({ apiPod: base, status: record.status, couldHaveRunningContainers, wall });
   const body = podStatusPatch(base, status);
-  // What a server was given and did not keep would be sent for ever.
+  // A value that the server received and did not keep would be sent forever.
   const isKept = body === null || (base === write.answered && write.patched !== null && isSameJson(body, write.patched));
   if (!isKept) return { do: 'patch', body };
   return mayDeleteFromApi(base, record) ? { do: 'delete' } : nothing;

@@ -1,5 +1,5 @@
-// What the resource managers may take for alive: pods that are admitted, or just being so, and not yet over.
-// Invariant: before all pod sources have reported nothing counts as gone.
+// Pods that are alive for the resource managers: admitted or in admission, and not finished.
+// Invariant: no pod counts as removed before all pod sources have reported.
 import type { Pod } from '../../ports/model/pod.js';
 
 export interface ActivePods {

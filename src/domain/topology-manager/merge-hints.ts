@@ -54,7 +54,7 @@ function hintsByResource(providers: readonly (ProviderHints | null)[]): (readonl
 function masksOf(manager: TopologyManager, lists: readonly (readonly TopologyHint[])[]): MaskHint[][] {
   const positions = new Map(manager.numaNodeIds.map((id, position) => [id, position]));
   const positionOf = (id: number): number => {
-    // A node that the machine doesn't have still makes two hints differ.
+    // A node that the machine doesn't have makes two hints differ nevertheless.
     const position = positions.get(id) ?? positions.size;
     positions.set(id, position);
     return position;

@@ -48,7 +48,7 @@ function intersectionsByCounting(a: ReadonlySet<NumaMask>, b: ReadonlySet<NumaMa
   return found;
 }
 
-/** For every mask, how many members of the set contain it. */
+/** For every mask, the number of members that contain it. */
 function supersetCounts(masks: ReadonlySet<NumaMask>, nodes: number): Float64Array {
   const counts = new Float64Array(2 ** nodes);
   for (const mask of masks) counts[mask] = 1;
@@ -69,7 +69,7 @@ export function maskOfPositions(positions: Iterable<number>): NumaMask {
   return mask;
 }
 
-/** Calls `visit` with every choice of `size` members, in the order of the list; it stops when `visit` answers false. The choice is a copy that may be kept. */
+/** Calls `visit` with every combination of `size` members, in list order; stops when `visit` returns false. Each combination is a copy. */
 export function forEachCombination<T>(members: readonly T[], size: number, visit: (chosen: readonly T[]) => boolean): boolean {
   const chosen: T[] = [];
   const choose = (from: number): boolean => {

@@ -11,7 +11,7 @@ import { storedHint, storeHint, type TopologyManager } from './topology-manager.
 
 export type Allocation =
   | { readonly kind: 'allocated' }
-  /** Not yet: ask again once the provider has its answer. */
+  /** Pending: ask again once the provider has its answer. */
   | { readonly kind: 'waiting' }
   /** `reason` is for errors that have one of their own. */
   | { readonly kind: 'failed'; readonly message: string; readonly reason: string | null };
@@ -65,7 +65,7 @@ function refusedBy(message: string, reason: string | null): TopologyAnswer {
   return { kind: 'refused', reason: unexpectedAdmissionError, message: `Allocate failed due to ${message}, which is unexpected` };
 }
 
-/** False: the policy refuses. In scope `pod` the pod's hint is chosen with its first container and goes to all of them. */
+/** False: the policy rejects the pod. In scope `pod` the first container selects the pod's hint, which applies to all containers. */
 function chooseHint(manager: TopologyManager, admission: TopologyAdmission, pod: Pod, container: Container, providers: readonly HintProvider[]): boolean {
   admission.hinted = true;
   if (manager.scope === 'none') return true;

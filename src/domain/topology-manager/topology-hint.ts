@@ -11,7 +11,7 @@ export interface TopologyHint {
 
 /**
  * One provider's answer, resource -> hints. A null list is "no preference", an empty list "no possible placement";
- * null or empty as a whole: the provider has nothing to say.
+ * null or empty as a whole: no preference at all.
  */
 export type ProviderHints = ReadonlyMap<string, readonly TopologyHint[] | null>;
 

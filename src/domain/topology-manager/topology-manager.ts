@@ -12,7 +12,7 @@ export type TopologyScope = 'none' | 'container' | 'pod';
 
 export interface NumaNode {
   readonly id: number;
-  /** To the i-th node of the list this node is in; null where the machine doesn't say. */
+  /** To the i-th node of this node's list; null: not reported by the machine. */
   readonly distances: readonly number[] | null;
 }
 
@@ -28,7 +28,7 @@ export interface TopologyManager {
   readonly scope: TopologyScope;
   /** Ascending. */
   readonly numaNodeIds: readonly number[];
-  /** By position in `numaNodeIds`, both ways; null: distances don't matter (option prefer-closest-numa-nodes). */
+  /** By position in `numaNodeIds`, both ways; null: distances don't count (option prefer-closest-numa-nodes). */
   readonly distances: readonly (readonly number[])[] | null;
   /** Pod uid -> container -> the hint that its resources are allocated with. */
   readonly hints: Map<string, Map<string, TopologyHint>>;
@@ -67,7 +67,7 @@ export function storeHint(manager: TopologyManager, podUid: string, containerNam
   manager.hints.set(podUid, ofPod.set(containerName, hint));
 }
 
-/** For pods that are gone. */
+/** For removed pods. */
 export function forgetHints(manager: TopologyManager, podUid: string): void {
   manager.hints.delete(podUid);
 }

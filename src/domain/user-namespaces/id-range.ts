@@ -24,7 +24,7 @@ export interface UserNamespaceSettings {
   readonly slots: number;
 }
 
-/** The text of `getsubids kubelet` and of `getsubids -g kubelet`; null where there is no such user or no such program. */
+/** The output of `getsubids kubelet` and of `getsubids -g kubelet`; null: no such user or program. */
 export type SubordinateIds = { readonly uids: string; readonly gids: string } | null;
 
 export type RangeResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };

@@ -28,7 +28,7 @@ export interface UserNamespaces {
   /** The files of pods that were there before have been read. */
   known: boolean;
   readonly ranges: Map<string, ReservedIds>;
-  /** Pods with a file that says nothing: why, by uid. They may have any range. */
+  /** Pods with an unreadable file: the cause, by UID. They may have any range. */
   readonly unreadable: Map<string, string>;
 }
 
@@ -42,7 +42,7 @@ export function newUserNamespaces(settings: UserNamespaceSettings): UserNamespac
   return { settings, known: false, ranges: new Map(), unreadable: new Map() };
 }
 
-/** Takes in what is on disk. What this agent has reserved itself is newer than any look. Returns how many pods were new to it. */
+/** Adds the ranges on disk. Ranges that this agent reserved are newer than any listing. Returns the number of pods that are new to it. */
 export function takeFiles(state: UserNamespaces, files: readonly UserNamespaceFile[]): number {
   state.known = true;
   let found = 0;
@@ -60,8 +60,8 @@ export function takeFiles(state: UserNamespaces, files: readonly UserNamespaceFi
 }
 
 /**
- * The range of a pod whose sandbox is to be made now: the one it has, unless that is none that this kubelet would give, or another
- * pod has it too. Otherwise a free one is reserved.
+ * The range of a pod whose sandbox will be created now: its present one, unless this kubelet would not assign it or another pod has it too. Otherwise reserves a
+ * free one.
  */
 export function rangeForSandbox(state: UserNamespaces, uid: string): RangeOfPod {
   const known = state.ranges.get(uid);
@@ -90,7 +90,7 @@ export function rangeWritten(state: UserNamespaces, uid: string): void {
   if (known !== undefined) state.ranges.set(uid, { hostId: known.hostId, length: known.length, written: true });
 }
 
-/** The pod's directory is gone. */
+/** The pod's directory is removed. */
 export function releaseRange(state: UserNamespaces, uid: string): void {
   state.ranges.delete(uid);
   state.unreadable.delete(uid);

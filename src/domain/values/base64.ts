@@ -56,7 +56,7 @@ export function readBase64(text: string, padded: boolean): Base64Read {
   return decoded === null ? illegal(0) : { ok: true, bytes: decoded };
 }
 
-/** The offset of what may not follow the letters; null when they are completed by padding and nothing else. */
+/** The offset of the first invalid character after the letters; null if only correct padding follows. */
 function paddingProblem(letters: readonly { readonly letter: string; readonly at: number }[], count: number, padded: boolean, length: number): number | null {
   const place = letters[count]!;
   const inGroup = count % 4;

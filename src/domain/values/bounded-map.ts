@@ -1,6 +1,6 @@
-// A map that holds at most so many entries: the one that was used longest ago goes first. Plain data beneath, so that states stay cloneable.
+// A map with a maximum size that evicts the least recently used entry. A plain map, so that states stay cloneable.
 
-/** What is there, and from now on the newest; null: nothing. */
+/** The entry's value, which becomes the newest; null: no entry. */
 export function touch<V>(map: Map<string, V>, key: string): V | null {
   const value = map.get(key);
   if (value === undefined) return null;
@@ -9,7 +9,7 @@ export function touch<V>(map: Map<string, V>, key: string): V | null {
   return value;
 }
 
-/** Puts it in as the newest; the oldest goes when there are more than `max`. */
+/** Adds the entry as the newest; evicts the oldest if there are more than `max`. */
 export function putBounded<V>(map: Map<string, V>, key: string, value: V, max: number): void {
   map.delete(key);
   map.set(key, value);

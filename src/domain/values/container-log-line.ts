@@ -4,14 +4,14 @@ import { parseRfc3339 } from './time.js';
 import { utf8Decode, utf8Encode } from './utf8.js';
 
 export interface ContainerLogLine {
-  /** As written, with its own number of digits and its zone. */
+  /** As written, with its digits and its zone. */
   readonly time: string;
   readonly stream: 'stdout' | 'stderr';
-  /** With its line end; a partial line has none, the next one continues it. */
+  /** With its line end; a partial line has none, and continues in the next one. */
   readonly content: Uint8Array;
 }
 
-/** null: not a line of that format. The line comes with its newline, where it has one. */
+/** null: not a line of that format. The line includes its newline, if any. */
 export type LogLineParser = (line: Uint8Array) => ContainerLogLine | null;
 
 /** A record of a line of the file, and where in the line it begins. */
@@ -39,8 +39,8 @@ export function logLineParserFor(firstLine: Uint8Array): LogLineParser | null {
 }
 
 /**
- * The records of a line of the file: one most often. A host that lost power leaves NUL bytes in the place of what was not written yet: the line
- * has what was written before them, and the record that was appended afterwards. A record that is cut off by NULs is a line by itself.
+ * The records of a line of the file, usually one. A power loss on the host leaves NUL bytes for data not yet written: the line then has the data before the NULs
+ * and the record appended after them. A record cut off by NULs is a line by itself.
  */
 export function recordsOfLine(line: Uint8Array, parse: LogLineParser): readonly PlacedRecord[] {
   if (line.indexOf(nul) < 0) {

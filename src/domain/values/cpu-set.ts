@@ -84,7 +84,7 @@ export function cpuSetIntersection(a: CpuSet, b: CpuSet): CpuSet {
   return membersBy(a, b, true);
 }
 
-/** What is in `a` and not in `b`. */
+/** The CPUs in `a` that are not in `b`. */
 export function cpuSetDifference(a: CpuSet, b: CpuSet): CpuSet {
   return b.length === 0 ? a : membersBy(a, b, false);
 }

@@ -1,7 +1,7 @@
 // What follows from an immutable object alone is computed once for that object's life. API objects are copied on write, so a changed
 // pod is another object and nothing here can be stale. It is no state: without it the same answers only take longer.
 
-/** `derive`, asked once for each object; the value is kept as long as the object is. */
+/** Caches the result of `derive` per object, for the object's lifetime. */
 export function derived<From extends object, Value extends {}>(derive: (from: From) => Value): (from: From) => Value {
   const known = new WeakMap<From, Value>();
   return (from) => {

@@ -1,10 +1,10 @@
-// Durations as Go prints and parses them (`2m40s`, `1.5s`, `500ms`), the form users know from the kubelet's messages and configuration.
-// The configuration counts in nanoseconds, as it is written; the agent in microseconds.
+// Durations as Go prints and parses them (`2m40s`, `1.5s`, `500ms`), the form in the kubelet's messages and configuration.
+// The configuration has nanoseconds; the agent has microseconds.
 // Invariant: parseGoDuration(formatGoDuration(d)) === d for every whole number of microseconds.
 import type { Micros } from '../../ports/micros.js';
 import { type GoParse, goQuote } from './go-text.js';
 
-/** A duration in nanoseconds. A number: exact below 104 days, and beyond for every duration that people write. */
+/** A duration in nanoseconds. A number: exact below 104 days, and above for all durations in practical use. */
 export type Nanoseconds = number;
 
 const minute = 60_000_000_000n;

@@ -1,5 +1,5 @@
-// Why a text is no JSON, in the words of Go's encoding/json: people meet them in events when a Secret holds a broken document.
-// Invariant: null exactly when the text is JSON; iterative, so that nesting costs no stack.
+// Why a text is not JSON, in the words of Go's encoding/json: users see them in events about a Secret with an invalid document.
+// Invariant: null exactly if the text is JSON; iterative, so that nesting needs no stack.
 import { goQuote } from './go-text.js';
 
 const maxDepth = 10_000;

@@ -53,7 +53,7 @@ export function parseGoInt(text: string, base: 0 | 10, bits: number): GoParse<bi
   return value >= -limit && value < limit ? { ok: true, value } : rangeError('ParseInt', text);
 }
 
-/** A decimal integer as `strconv.Atoi` reads it. Beyond what a double holds exactly it is out of range, as beyond an int64 in Go. */
+/** A decimal integer as `strconv.Atoi` reads it. Values beyond the exact range of a double are out of range, as values beyond an int64 are in Go. */
 export function parseGoAtoi(text: string): GoParse<number> {
   const parsed = parseGoInt(text, 10, 54);
   return parsed.ok ? { ok: true, value: Number(parsed.value) } : { ok: false, error: parsed.error.replace('ParseInt', 'Atoi') };
@@ -90,10 +90,10 @@ function rangeError(operation: string, text: string): GoParse<never> {
   return { ok: false, error: `strconv.${operation}: parsing ${goQuote(text)}: value out of range` };
 }
 
-/** Go's idea of white space, which is not JavaScript's: it has U+0085 and lacks the byte order mark. */
+/** Go's definition of white space, which differs from JavaScript's: it has U+0085 and lacks the byte order mark. */
 const goSpace = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
-/** Without white space around it, as strings.TrimSpace. By hand: a regular expression looks for the end from each space again. */
+/** Trims white space as strings.TrimSpace does. A loop, because a regular expression searches for the end from each space again. */
 export function goTrimSpace(text: string): string {
   let start = 0;
   let end = text.length;

@@ -1,4 +1,4 @@
-// HMAC with SHA-256 (RFC 2104), where there is no Node to ask.
+// HMAC with SHA-256 (RFC 2104), without Node's crypto module.
 import { sha256 } from './sha256.js';
 
 const blockBytes = 64;

@@ -2,7 +2,7 @@
 
 export type RedirectDecision = { readonly decision: 'follow' | 'useThisResponse' } | { readonly decision: 'fail'; readonly error: string };
 
-/** Redirects are followed on the host that was asked, on any port and scheme. @param requestsSoFar made for this probe */
+/** Redirects are followed on the same host, on any port and scheme. @param requestsSoFar requests of this probe */
 export function redirectDecision(firstUrl: string, redirectUrl: string, requestsSoFar: number): RedirectDecision {
   if (hostName(firstUrl) !== hostName(redirectUrl)) return { decision: 'useThisResponse' };
   return requestsSoFar >= 10 ? { decision: 'fail', error: 'stopped after 10 redirects' } : { decision: 'follow' };

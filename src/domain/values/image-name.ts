@@ -4,7 +4,7 @@ import { readImageReference } from './image-reference.js';
 
 export type NormalizedImage = { readonly ok: true; readonly name: string; readonly repository: string } | { readonly ok: false; readonly message: string };
 
-/** The reference with `:latest` added where it has neither tag nor digest. No registry is ever added to `name`; `repository` is the full form without tag and digest. */
+/** The reference with `:latest` if it has neither tag nor digest. `name` never gets a registry; `repository` is the full form without tag and digest. */
 export function normalizeImageName(image: string): NormalizedImage {
   const parsed = readImageReference(image);
   if (!parsed.ok) return { ok: false, message: `couldn't parse image name ${goQuote(image)}: ${parsed.message}` };

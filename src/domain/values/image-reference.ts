@@ -13,7 +13,7 @@ const maxReferenceLength = 4096;
 const tooLong = 'repository name must not be more than 255 characters';
 
 export const defaultRegistry = 'docker.io';
-/** What the default registry was called once; it reads as the new name. */
+/** The former name of the default registry; it reads as the new name. */
 const legacyDefaultRegistry = 'index.docker.io';
 
 export interface ImageReference {
@@ -61,7 +61,7 @@ export function effectiveImageTag(text: string): string {
   return parsed.tag ?? (parsed.digest === null ? 'latest' : '');
 }
 
-/** What is before the first `/` is a registry when it can't be a user's name; a single name belongs to the default registry's library. */
+/** The part before the first `/` is a registry if it can't be a user's name; a single name belongs to the default registry's library. */
 function splitDomain(text: string): { readonly domain: string; readonly remainder: string } {
   const slash = text.indexOf('/');
   const first = slash < 0 ? '' : text.slice(0, slash);

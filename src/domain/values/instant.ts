@@ -25,7 +25,7 @@ export function instantAfter(instant: Instant, by: Micros): Instant {
   return instantOf(epochMicros(instant) + by);
 }
 
-/** From one stamp to another of the same writer; negative when `to` is the earlier one. */
+/** The time between two timestamps of the same writer; negative if `to` is earlier. */
 export function microsBetween(from: Instant, to: Instant): Micros {
   return epochMicros(to) - epochMicros(from);
 }

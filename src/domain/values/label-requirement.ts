@@ -1,5 +1,5 @@
-// One expression over labels, `disktype In (ssd, nvme)`: what node affinity and label selectors are made of.
-// Invariant: total; an expression that is not well formed answers `null`, which is neither a match nor a mismatch.
+// One expression over labels, `disktype In (ssd, nvme)`, used by node affinity and label selectors.
+// Invariant: total; a malformed expression returns `null`, neither a match nor a mismatch.
 import { labelValueProblems, qualifiedNameProblems } from './dns-names.js';
 import { parseGoInt } from './go-text.js';
 

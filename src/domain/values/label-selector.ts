@@ -8,7 +8,7 @@ export function matchesLabelSelector(selector: LabelSelector | null | undefined,
   return matchesLabelSet(selector.matchLabels ?? {}, labels) && matchesLabelRequirements(selector.matchExpressions ?? [], labels) === true;
 }
 
-/** Whether each label of `wanted` is there with that value, as a pod's `nodeSelector` asks. */
+/** Whether each label of `wanted` is present with that value, as in a pod's `nodeSelector`. */
 export function matchesLabelSet(wanted: Labels, labels: Labels): boolean {
   return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 }

@@ -1,6 +1,6 @@
-// Where a pod's logs are, and what can be read back from such names.
+// Paths of a pod's logs, and their parsing.
 // Log collectors and `kubectl logs` depend on every character of these paths.
-// Invariant: building a name and reading it back gives the uid, container id or restart count again.
+// Invariant: parsing a built name returns its UID, container ID or restart count.
 import { joinPath } from './slash-paths.js';
 
 /** Directory of links by pod and container name, kept for log collectors. */
@@ -24,7 +24,7 @@ export function containerLogDirectory(podLogsDir: string, namespace: string, nam
   return joinPath(podLogDirectory(podLogsDir, namespace, name, uid), containerName);
 }
 
-/** Path of a container's log relative to its pod's log directory: what the runtime is given. */
+/** Path of a container's log relative to its pod's log directory, for the runtime. */
 export function containerLogPath(containerName: string, restartCount: number): string {
   return joinPath(containerName, `${restartCount}.log`);
 }

@@ -9,12 +9,12 @@ export interface LogReadOptions {
   readonly tailLines: number | null;
   /** Bytes written in all, prefixes included; null for no limit. */
   readonly limitBytes: number | null;
-  /** RFC 3339; older lines are left out. null for all. */
+  /** RFC 3339; skips older lines. null: all lines. */
   readonly since: string | null;
   /** Whether each line begins with its time. */
   readonly timestamps: boolean;
   readonly streams: readonly LogStream[];
-  /** Whether what is appended later is read too. */
+  /** Whether to read later lines too. */
   readonly follow: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface LogChunk {
   readonly bytes: Uint8Array;
 }
 
-/** A log line's time to the nanosecond, which the agent's own clock doesn't have. */
+/** A log line's time in nanoseconds, which are finer than the agent's clock. */
 export interface LogTime {
   readonly micros: number;
   readonly nanos: number;
@@ -42,7 +42,7 @@ function fractionOf(text: string): string {
   return (/[.,](\d+)/.exec(text)?.[1] ?? '').slice(0, 9).padEnd(9, '0');
 }
 
-/** With nine digits of a second and in its own zone; one without an offset is UTC's. */
+/** With nine digits of a second and in its own zone; UTC without an offset. */
 export function timestampText(text: string): string {
   const zone = /(?:Z|[+-]\d{2}:\d{2})$/.exec(text)?.[0] ?? 'Z';
   return `${text.slice(0, 'YYYY-MM-DDThh:mm:ss'.length)}.${fractionOf(text)}${/^[+-]00:00$/.test(zone) ? 'Z' : zone}`;

@@ -13,16 +13,16 @@ export interface LogEntry {
   readonly name: string;
   /** The same as long as the file exists, under any name. */
   readonly identity: string;
-  /** Of its content, also where that is compressed. */
+  /** Of the uncompressed content. */
   readonly sizeBytes: number;
 }
 
 /** The gap at one position of the log. */
 export interface MissingLog {
   readonly files: number;
-  /** As they were last seen: they may have had more. */
+  /** As last seen: they may have had more. */
   readonly bytes: number;
-  /** Files may have been written and removed between two looks. */
+  /** Files may have been written and removed between two listings. */
   readonly mayBeMore: boolean;
 }
 
@@ -44,9 +44,9 @@ export interface LogSuccession {
   readonly current: FollowedLog;
   /** Oldest first; the last one is the log itself, unless that was not there. */
   readonly pending: readonly FollowedLog[];
-  /** Rotated files that are no concern of this reader, without `.gz`: what was there when it began, and what it has read. */
+  /** Rotated files that this reader skips, without `.gz`: those from before its start, and those it has read. */
   readonly passed: ReadonlySet<string>;
-  /** After the last file that is known. */
+  /** After the last known file. */
   readonly missing: MissingLog;
 }
 
@@ -88,7 +88,7 @@ export function unidentifiedLogs(succession: LogSuccession, entries: readonly Lo
 }
 
 /**
- * Takes in what is in the log's directory.
+ * Updates the succession from the log's directory.
  * @param heads the beginnings of the files of `unidentifiedLogs`, by name
  */
 export function observeLogs(succession: LogSuccession, entries: readonly LogEntry[], heads: ReadonlyMap<string, string>): LogSuccession {
@@ -105,7 +105,7 @@ export function observeLogs(succession: LogSuccession, entries: readonly LogEntr
       missing = nothingMissing;
     } else missing = sum(missing, sum(file.missing, file.head === '' ? nothingMissing : { files: 1, bytes: file.sizeBytes, mayBeMore: file.head === null }));
   }
-  // What came after the newest file, if that is gone, may be gone, too.
+  // If the newest file is removed, later files may be removed, too.
   if (seenAgain.at(-1) == null) missing = { ...missing, mayBeMore: true };
   const log = entries.find(({ name }) => name === logName);
   const known = new Set([current, ...pending].map(({ identity }) => identity));
@@ -116,19 +116,19 @@ export function observeLogs(succession: LogSuccession, entries: readonly LogEntr
   }
   const waiting = new Set(pending.map(({ name }) => stemOf(name)));
   const stems = rotatedEntries(logName, entries).map(({ name }) => stemOf(name));
-  // A listing that is made while a file is compressed may show neither of its names: what was known before still is.
+  // A listing during a compression may show neither name of the file: the known ones stay.
   const passed = new Set([...stems.filter((stem) => !waiting.has(stem)), ...succession.passed].slice(0, stems.length + passedMax));
   return { logName, current, pending, passed, missing };
 }
 
-/** Names that are remembered beyond those that are there. */
+/** Maximum number of remembered names that are no longer listed. */
 const passedMax = 64;
 
 function followed({ current, pending }: LogSuccession): readonly FollowedLog[] {
   return [current, ...pending];
 }
 
-/** null: it is gone. What is found under a new name is taken out of `fresh`. */
+/** null: removed. Removes a file with a new name from `fresh`. */
 function foundAgain(file: FollowedLog, { logName }: LogSuccession, entries: readonly LogEntry[], fresh: LogEntry[], heads: ReadonlyMap<string, string>): FollowedLog | null {
   const entry = entries.find(({ identity }) => identity === file.identity);
   if (entry !== undefined) {
@@ -143,7 +143,7 @@ function foundAgain(file: FollowedLog, { logName }: LogSuccession, entries: read
   const same = head === '' ? undefined : fresh.find(({ name }) => isCompressed(name) && (head === null || heads.get(name)?.startsWith(head) === true));
   if (same === undefined) return null;
   take(fresh, same.name);
-  // Moved and compressed before it could be looked into: most likely it is the oldest one that is new.
+  // Moved and compressed before it could be inspected: most likely it is the oldest new one.
   return { ...file, ...same, missing: head === null ? sum(file.missing, { ...nothingMissing, mayBeMore: true }) : file.missing };
 }
 
@@ -158,7 +158,7 @@ function newEntries(succession: LogSuccession, entries: readonly LogEntry[]): re
   return rotatedEntries(succession.logName, entries).filter(({ name }) => !known.has(stemOf(name)));
 }
 
-/** Oldest first, each once: of a file that is there twice, the one that is not compressed. */
+/** Oldest first, each once: of a file in both forms, the uncompressed one. */
 function rotatedEntries(logName: string, entries: readonly LogEntry[]): readonly LogEntry[] {
   const byStem = new Map<string, LogEntry>();
   for (const entry of entries) {
@@ -173,7 +173,7 @@ function sum(a: MissingLog, b: MissingLog): MissingLog {
   return { files: a.files + b.files, bytes: a.bytes + b.bytes, mayBeMore: a.mayBeMore || b.mayBeMore };
 }
 
-/** The log itself and its rotated files; one that is being compressed is there twice, and counts once. */
+/** The log itself and its rotated files; one in compression is listed twice, and counts once. */
 export function isOfLog(name: string, logName: string): boolean {
   return name === logName || (name.startsWith(`${logName}.`) && !name.endsWith(unfinishedSuffix));
 }
@@ -186,7 +186,7 @@ function stemOf(name: string): string {
   return isCompressed(name) ? name.slice(0, -compressedSuffix.length) : name;
 }
 
-/** What a reader is shown in the place of what is missing; null: nothing is. */
+/** The text in the place of missing logs; null: none are missing. */
 export function missingLogText({ files, bytes, mayBeMore }: MissingLog): string | null {
   if (files === 0 && bytes === 0 && !mayBeMore) return null;
   const removed = files === 1 ? '1 rotated file was removed before it was read' : `${files} rotated files were removed before they were read`;

@@ -46,7 +46,7 @@ export function nodePluginDirectory(rootDirectory: string, plugin: string): stri
 export function nodeVolumeDevicesDirectory(rootDirectory: string, plugin: string): string {
   return joinPath(nodePluginDirectory(rootDirectory, plugin), 'volumeDevices');
 }
-/** Where plugins put the sockets they register with. */
+/** The directory of the sockets with which plugins register. */
 export function pluginRegistrationDirectory(rootDirectory: string): string {
   return joinPath(rootDirectory, 'plugins_registry');
 }

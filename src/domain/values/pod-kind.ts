@@ -1,7 +1,7 @@
-// What a pod is to the kubelet, read off its annotations and priority: static, mirror, critical.
+// The kind of a pod, from its annotations and priority: static, mirror, critical.
 import type { Pod } from '../../ports/model/pod.js';
 
-/** Where the pod came from: `file`, `http` or `api`. Local to the kubelet. */
+/** The pod's source: `file`, `http` or `api`. Local to the kubelet. */
 export const configSourceAnnotation = 'kubernetes.io/config.source';
 /** On a mirror pod, the hash of the static pod that it shows in the API. */
 export const configMirrorAnnotation = 'kubernetes.io/config.mirror';

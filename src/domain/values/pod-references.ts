@@ -48,7 +48,7 @@ export function parseContainerId(text: string): ReadBack<TypedContainerId> {
   return { kind: 'ok', value: { type, id } };
 }
 
-/** `fieldPath` of an event's object reference for a container of the pod; one that the spec doesn't have is described instead. */
+/** `fieldPath` of an event's object reference for a container of the pod; a description for a container that the spec doesn't have. */
 export function containerFieldPath(pod: Pod, containerName: string): string {
   const lists = [
     ['spec.containers', pod.spec.containers],

@@ -3,12 +3,12 @@
 import { AssertionFailed } from '../kernel/assert.js';
 import { goTrimSpace } from './go-text.js';
 
-/** Suffix families: `1500m`, `2Ki`, `1e3`. The family of an operand is kept for the text of a result. */
+/** Suffix families: `1500m`, `2Ki`, `1e3`. A result has the family of its operand. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 export interface Quantity {
   readonly mantissa: bigint;
-  /** Power of ten; at least -9, since nothing finer than 1n is kept. */
+  /** Power of ten; at least -9, since the finest unit is 1n. */
   readonly scale: number;
   readonly format: QuantityFormat;
   /** The text it was parsed from where that is echoed instead of the canonical form; null after arithmetic. */
@@ -33,7 +33,7 @@ const minInt64 = -(2n ** 63n);
 const int64Digits = 18;
 /** Longer texts are no quantity anyone writes, and converting a number of n digits costs n^2. */
 const maxTextLength = 1024;
-/** Numbers with more digits than this are refused: `1e2147483647` would otherwise ask for 2 GB of digits. */
+/** Numbers with more digits are rejected: `1e2147483647` would otherwise need 2 GB of digits. */
 const maxExponent = 999;
 
 const decimalExponents: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
@@ -73,21 +73,21 @@ export function parseQuantity(text: string): QuantityParse {
   return parseFast(text, parts, suffix) ?? parseExact(parts, suffix);
 }
 
-/** Reads a quantity that is known to be good (validated before); a bad one is a programmer error and throws. */
+/** Reads a validated quantity; an invalid one is a programmer error and throws. */
 export function mustParseQuantity(text: string): Quantity {
   const parsed = parseQuantity(text);
   if (!parsed.ok) throw new AssertionFailed(`quantity ${JSON.stringify(text)}: ${parsed.error}`);
   return parsed.quantity;
 }
 
-/** Reads the raw JSON of a quantity field. The characters between quotes are taken as they are: JSON's escapes are not decoded, as in the API machinery. */
+/** Reads the raw JSON of a quantity field. As in the API machinery, JSON escapes between the quotes are not decoded. */
 export function parseQuantityJson(json: string): QuantityParse {
   if (json === 'null') return { ok: true, quantity: zeroQuantity };
   const inner = json.length >= 2 && json.startsWith('"') && json.endsWith('"') ? json.slice(1, -1) : json;
   return parseQuantity(goTrimSpace(inner));
 }
 
-/** What is printed or put on the wire: the parsed text where it was canonical enough, else the canonical form. */
+/** The text for output and the wire: the parsed text if it is canonical enough, else the canonical form. */
 export function quantityText(quantity: Quantity): string {
   return quantity.echo ?? canonicalQuantity(quantity);
 }
@@ -154,7 +154,7 @@ function bad(kind: keyof typeof quantityErrors): QuantityParse {
 
 interface Parts {
   readonly negative: boolean;
-  /** Without leading zeros; `0` when there is no other digit. */
+  /** Without leading zeros; `0` if there is no other digit. */
   readonly integer: string;
   readonly fraction: string;
   readonly suffix: string;

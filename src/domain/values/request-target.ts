@@ -1,4 +1,4 @@
-// The target of an HTTP request: its path and query, and what the path says when it is decoded.
+// The target of an HTTP request: its path and query, and the decoded path.
 import { utf8Decode } from './utf8.js';
 
 /** A request target's path (origin or absolute form), still percent-encoded, and its query without `?`. */

@@ -1,5 +1,5 @@
-// From what a container's cgroup was given back to API quantities, as the pod's status shows them.
-// Invariant: shares round up, so that a request that became shares comes back as itself.
+// Converts a container's cgroup values back to API quantities for the pod's status.
+// Invariant: shares round up, so that a request converted to shares converts back to itself.
 import type { RuntimeContainerResources } from '../../ports/model/runtime-status.js';
 import type { LinuxContainerResources } from '../../ports/model/sandbox-config.js';
 import { milliQuantityOf, quantityOf, quantityText } from './quantity.js';

@@ -1,5 +1,5 @@
-// Selectors as queries carry them: `labelSelector=app in (a,b),!canary`, `fieldSelector=spec.nodeName=n1,status.phase!=Failed`.
-// Invariant: what is accepted means the same as the object form; a text that isn't understood is an error, never "everything".
+// Selectors of queries: `labelSelector=app in (a,b),!canary`, `fieldSelector=spec.nodeName=n1,status.phase!=Failed`.
+// Invariant: an accepted text equals its object form; an invalid text is an error, never "everything".
 import { qualifiedNameProblems } from './dns-names.js';
 import { type GoParse, goQuote } from './go-text.js';
 import { type LabelRequirement, type Labels, matchesLabelRequirement } from './label-requirement.js';

@@ -1,7 +1,7 @@
 // Lexical paths with `/`, as on the node; no file system access.
 // Invariant: a result has no `.`, no empty and no inner `..` element.
 
-/** Joins and cleans: `joinPath('/a/', 'b/../c')` is `/a/c`. Empty elements are left out; nothing at all gives ''. */
+/** Joins and cleans: `joinPath('/a/', 'b/../c')` is `/a/c`. Skips empty elements; returns '' without any others. */
 export function joinPath(...elements: readonly string[]): string {
   const joined = elements.filter((element) => element !== '').join('/');
   return joined === '' ? '' : cleanPath(joined);

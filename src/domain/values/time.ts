@@ -58,7 +58,7 @@ function formatSeconds(seconds: number): string {
   return text;
 }
 
-/** The date asked for last: most times of a node are of one day. */
+/** The last date: most times of a node are of one day. */
 let lastDate = { days: Number.NaN, text: '' };
 
 function dateText(days: number): string {

@@ -14,7 +14,7 @@ export function utf8Encode(text: string): Uint8Array {
   return bytes.slice(0, length);
 }
 
-/** Bytes that `utf8Encode` would give, without making them. */
+/** The length of `utf8Encode`'s result, without encoding. */
 export function utf8Length(text: string): number {
   let length = 0;
   for (let i = 0; i < text.length; i++) {

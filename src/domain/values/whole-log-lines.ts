@@ -30,7 +30,7 @@ export interface WholeLineReading {
   /** Of the last record; null: none yet. */
   lastTime: string | null;
   readonly open: Map<LogStream, OpenLine>;
-  /** Lines that end before the tail begins although some of them reach into what is read. */
+  /** Lines that end before the tail although some of them reach into the bytes read. */
   readonly skip: { stdout: number; stderr: number };
   /** null without end. */
   linesLeft: number | null;
@@ -44,7 +44,7 @@ export interface WholeLineStep {
 }
 
 const nothing: WholeLineStep = { chunks: [], isDone: false };
-/** Of a line that is no record, in an error. */
+/** Bytes of an invalid line in an error. */
 const shownBytesMax = 200;
 
 export function startWholeLines(options: LogReadOptions, skip: Readonly<Record<LogStream, number>> = { stdout: 0, stderr: 0 }): WholeLineReading {
@@ -61,7 +61,7 @@ export function startWholeLines(options: LogReadOptions, skip: Readonly<Record<L
   };
 }
 
-/** Whether another line is wanted; asked before each. */
+/** Whether to read another line; called before each. */
 export function wantsWholeLine({ linesLeft }: WholeLineReading): boolean {
   return linesLeft === null || linesLeft > 0;
 }
@@ -87,7 +87,7 @@ export function readWholeLine(reading: WholeLineReading, line: Uint8Array): Whol
   return { chunks, isDone: false };
 }
 
-/** Why what was read so far is no log; null: it is one, or nothing was there. */
+/** Why the content so far is not a log; null: it is one, or there is no content. */
 export function unsupportedLog({ parse, strange }: WholeLineReading): string | null {
   if (parse !== null || strange === null) return null;
   return `failed to get parse function: unsupported log format: ${goQuote(utf8Decode(strange))}`;
@@ -142,7 +142,7 @@ function ended(reading: WholeLineReading, stream: LogStream): void {
   else if (reading.linesLeft !== null) reading.linesLeft--;
 }
 
-/** What is held. */
+/** The buffered parts. */
 function taken(reading: WholeLineReading, stream: LogStream, open: OpenLine): readonly LogChunk[] {
   const [first] = open.parts;
   if (first === undefined) return [];

@@ -10,11 +10,11 @@ import type { LogStream } from './log-read-options.js';
 const blockBytes = 64 * 1024;
 /** A line of the file that is longer is no line of a log. */
 const lineBytesMax = 1024 * 1024;
-/** How far the parts of one line may lie apart before its beginning is given up. */
+/** Maximum distance between the parts of one line; beyond it, the line's beginning is given up. */
 const beginningBytesMax = 4 * 1024 * 1024;
 const newline = 0x0a;
 
-/** Of a stream, seen from the end: nothing yet; within a line that counts; within one that doesn't. */
+/** A stream, seen from the end: no line yet; within a line that counts; within one that doesn't. */
 type StreamState = 'unseen' | 'counted' | 'passed';
 
 export interface WholeLineTail {
@@ -26,11 +26,11 @@ export interface WholeLineTail {
   restEnd: number;
   parse: LogLineParser | null;
   readonly streams: { stdout: StreamState; stderr: StreamState };
-  /** Where the tail begins as far as is known. */
+  /** The start of the tail, as far as known. */
   start: number;
   /** Ends of lines that don't count, and lie behind where the tail may begin. */
   readonly passedEnds: { readonly stream: LogStream; readonly at: number }[];
-  /** Where the last line that counts was met. */
+  /** The position of the last line that counts. */
   fullAt: number | null;
 }
 
@@ -60,7 +60,7 @@ export function nextTailBlock(tail: WholeLineTail): WholeLineTailStep {
   return { kind: 'read', offset: tail.from - length, length };
 }
 
-/** Takes in the block that was asked for. */
+/** Takes the requested block. */
 export function searchWholeLineTail(tail: WholeLineTail, block: Uint8Array): WholeLineTailStep {
   tail.from -= block.length;
   const bytes = tail.rest.length === 0 ? block : joined(block, tail.rest);
@@ -79,7 +79,7 @@ export function searchWholeLineTail(tail: WholeLineTail, block: Uint8Array): Who
   return nextTailBlock(tail);
 }
 
-/** What a host that lost power has not written is no part of a line; of one that is too long its end is kept. */
+/** Unwritten bytes from a power loss are not part of a line; a line that is too long keeps its end. */
 function held(rest: Uint8Array): Uint8Array {
   if (rest.length <= lineBytesMax) return rest;
   let start = 0;

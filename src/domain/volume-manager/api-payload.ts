@@ -11,7 +11,7 @@ import type { Lookup } from '../volumes/object-payload.js';
 import type { PayloadResult } from '../volumes/volume-payload.js';
 import type { VolumeContext } from './volume-kind.js';
 
-/** `until`: look again at that time at the latest. */
+/** `until`: the latest time of the next check. */
 export interface PayloadPending {
   readonly pending: true;
   readonly until: Micros | null;
@@ -19,7 +19,7 @@ export interface PayloadPending {
 
 const standalone = 'not supported due to running kubelet in standalone mode';
 
-/** @param since when the volume began to be worked on */
+/** @param since when the work on the volume began */
 export function payloadOf(pod: Pod, volume: Volume, since: Micros, { apiData, nodeFacts }: VolumeContext): PayloadResult | PayloadPending {
   const { secrets, configMaps } = objectsOfVolume(volume);
   const requests = tokenRequests(volume, pod);
@@ -63,7 +63,7 @@ function lookups<T>(apiData: ApiData | null, kind: ObjectKind, namespace: string
   );
 }
 
-/** What is waited for, and the first time at which to look again. */
+/** The pending objects, and the earliest time of the next check. */
 class Waits {
   any = false;
   until: Micros | null = null;

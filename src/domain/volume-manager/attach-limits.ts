@@ -21,7 +21,7 @@ export const attachmentLimitReason = 'VolumeAttachmentLimitExceeded';
 
 export type AttachmentLimit = 'none' | 'looking' | 'exceeded';
 
-/** Asked again when the pod's volumes have changed, while it says that it is looking. */
+/** The caller asks again after changes of the pod's volumes, as long as the check is pending. */
 export function attachmentLimitOf(manager: VolumeManager, uid: string, context: VolumeContext): AttachmentLimit {
   const look = manager.limitLooks.get(uid) ?? beginLook(manager, uid, context);
   if (look === null) return 'none';
@@ -48,7 +48,7 @@ function beginLook(manager: VolumeManager, uid: string, context: VolumeContext):
   return look;
 }
 
-/** The driver of a volume that isn't attached yet, where its count is read from time to time; null: it is none of these. */
+/** The driver of a volume that isn't attached yet, if its count is read periodically; null: none. */
 function countedDriver(manager: VolumeManager, volumeName: string, { csi, nodeName }: VolumeContext): { readonly name: string; readonly attachment: string } | null {
   const desired = manager.desired.get(volumeName);
   const [mount] = desired?.pods.values() ?? [];
@@ -71,7 +71,7 @@ export function limitReplied(manager: VolumeManager, uid: string, { slot, outcom
   if (look.phase === 'over') context.volumesChanged(uid);
 }
 
-/** The CSINode has the driver's count as it is now, or can't have it. */
+/** The CSINode has the driver's current count, or can't have it. */
 export function allocatableUpdated(manager: VolumeManager, driver: string, context: VolumeContext): void {
   for (const [uid, look] of manager.limitLooks) {
     if (look.phase !== 'updating' || look.driver !== driver) continue;

@@ -23,7 +23,7 @@ import { type ClaimLookup, claimMachine, type PodVolumes, type VolumeManager } f
 const lookupTimeout = 30 * microsPerSecond;
 const protection = 'kubernetes.io/pvc-protection';
 
-/** The pod is to have its volumes. Those that it has already show what its object says now. */
+/** Adds the pod's volumes. Existing ones are updated from its object. */
 export function wantVolumes(manager: VolumeManager, uid: string, pod: Pod, context: VolumeContext): void {
   // Cancels the release of an earlier pod: wanted volumes are not torn down.
   manager.releases.delete(uid);
@@ -130,7 +130,7 @@ function addDesired(manager: VolumeManager, wanted: PodVolumes, volumeName: stri
   manager.dirty.add(name.value);
 }
 
-/** Said as the reference says that it knows no plugin, with what that means here. */
+/** The reference's text for an unknown plugin, with the consequence for this kubelet. */
 function notThisKubelets(spec: VolumeSpec, plugin: string | null): string {
   const holder: Readonly<Record<string, unknown>> = spec.kind === 'inline' ? spec.volume : spec.persistentVolume.spec;
   const known = new Set(['name', 'accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity', 'persistentVolumeReclaimPolicy', 'storageClassName', 'volumeMode']);
@@ -170,7 +170,7 @@ export function claimReplied(manager: VolumeManager, key: string, { outcome }: R
   if (typeof answer === 'string') {
     const name = `${wanted.pod.metadata.namespace ?? ''}/${lookup.claimName}`;
     settle(wanted, lookup, context);
-    // What is known already stays as it is known.
+    // Known volumes stay unchanged.
     if (wanted.names.has(volumeName)) {
       planLook(manager, wanted, volumeName, context);
       return;
@@ -206,7 +206,7 @@ function planLook(manager: VolumeManager, wanted: PodVolumes, volumeName: string
   turn.wakeAt({ machine: claimMachine, key }, turn.now + Math.floor(syncFrequency * (1 + 0.5 * turn.random(claimMachine, key))));
 }
 
-/** Of an address: the pod, where it is wanted, and the name of its volume. */
+/** For an address: the pod, if wanted, and the name of its volume. */
 function lookedUp(manager: VolumeManager, key: string): { readonly wanted: PodVolumes | undefined; readonly volumeName: string } {
   const slash = key.indexOf('/');
   return { wanted: manager.pods.get(key.slice(0, slash)), volumeName: key.slice(slash + 1) };
@@ -222,7 +222,7 @@ function persistentSpec({ volume }: ClaimLookup, persistentVolume: PersistentVol
   return { kind: 'persistent', persistentVolume, readOnly: volume.persistentVolumeClaim?.readOnly === true };
 }
 
-/** That an ephemeral claim is another's is said as it is; all else is about processing the claim. */
+/** The error about a foreign ephemeral claim stays unprefixed; all others are about processing the claim. */
 function isUnwrapped(message: string): boolean {
   return message.endsWith('(pod is not owner)');
 }

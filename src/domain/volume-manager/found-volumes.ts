@@ -36,11 +36,11 @@ export function surveyReplied(manager: VolumeManager, { op, outcome }: Reply<Age
   for (const { uid, volumes } of outcome.value as AgentOperations['volumeMounts.survey']['reply']) {
     for (const { plugin, volume, data, isDevice } of volumes) adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data, isDevice });
   }
-  // After pods' own, so that what a pod has counts as in use.
+  // After the pods' own volumes, so that these count as in use.
   turn.ask('csiFiles.staged', surveyAddress, 'staged', null);
 }
 
-/** What is staged may have lost its last pod before it was unstaged. */
+/** A staged volume may have lost its last pod before it was unstaged. */
 function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.staged']['reply']): void {
   for (const { data, isDevice } of staged) {
     const known = reconstructCsiVolume(data, '', isDevice ? 'Block' : 'Filesystem');
@@ -70,7 +70,7 @@ export function reconstructedSpec(found: FoundVolume): VolumeSpec | null {
   return (found.isDevice ? known?.reconstructDevice?.(found) : known?.reconstruct(found)) ?? null;
 }
 
-/** What was found is taken to be mounted, maybe. False: no kind here knows it. What is known already stays as it is known. */
+/** A volume found on disk counts as possibly mounted. False: no kind supports it. Known volumes stay unchanged. */
 export function adoptVolume(manager: VolumeManager, found: FoundVolume): boolean {
   const spec = reconstructedSpec(found);
   const plugin = spec === null ? null : volumePluginFor(spec);

@@ -33,7 +33,7 @@ export interface MeasuredVolume {
 const trees: ReadonlySet<string> = new Set(['empty-dir', 'configmap', 'secret', 'projected', 'downward-api'].map((name) => `kubernetes.io/${name}`));
 const fileSystems: ReadonlySet<string> = new Set(['kubernetes.io/local-volume', 'kubernetes.io/nfs']);
 
-/** In the order of the pod's spec; only what is mounted. */
+/** In the order of the pod's spec; only mounted volumes. */
 export function measuredVolumes(manager: VolumeManager, uid: string, nodeFacts: Pick<NodeFacts, 'rootDirectory' | 'projectQuotas'>): readonly MeasuredVolume[] {
   const { rootDirectory } = nodeFacts;
   const wanted = manager.pods.get(uid);

@@ -1,4 +1,4 @@
-// What keeps a volume from being mounted before anything is done on the node, in the order of the reference.
+// Checks that prevent a mount before any change on the node, in the order of the reference.
 import { matchesNodeSelectorTerm } from '../values/node-affinity.js';
 import { volumePluginFor } from '../volumes/volume-plugins.js';
 import { isBlockVolume, type VolumeSpec } from '../volumes/volume-spec.js';

@@ -34,7 +34,7 @@ const ranks: Readonly<Record<VolumeOperationKind, number>> = { unmount: 0, mount
 /** An operation that ends at once leads to a few others; more is two that undo each other, and the agent would hang without a word. */
 const roundsMax = 1_000;
 
-/** Works on all volumes that something happened to. What is done at once may lead to more. */
+/** Reconciles all changed volumes. Immediate results may lead to more changes. */
 export function reconcileVolumes(manager: VolumeManager, context: VolumeContext): void {
   for (let rounds = 1; manager.dirty.size > 0; rounds++) {
     assert(rounds <= roundsMax, 'volumes come to rest', [...manager.dirty].join(', '));
@@ -109,14 +109,14 @@ function expansions(actual: ActualVolume | undefined, { plugin, pods }: DesiredV
   return uids.sort(byCodeUnits).slice(0, 1);
 }
 
-/** Whether the volume is on the node; from then on it has a place in what is. */
+/** Whether the volume is attached to the node; from then on it has an actual state. */
 function isAttached(manager: VolumeManager, desired: DesiredVolume, { node }: VolumeContext): boolean {
   const { name, plugin, attachable } = desired;
   const known = manager.actual.get(name);
   if (known?.attached === 'yes') return true;
   let devicePath = '';
   if (attachable) {
-    // Before the Node says that the volume is in use, the controller could detach it under our hands.
+    // Before the Node reports the volume as in use, the controller could detach it during the mount.
     if (node?.status?.volumesInUse?.includes(name) !== true) return false;
     const attached = node.status.volumesAttached?.find((volume) => volume.name === name);
     if (attached === undefined) return false;

@@ -16,7 +16,7 @@ import { backoffKey } from './volume-backoff.js';
 import type { VolumeContext } from './volume-kind.js';
 import { releaseMachine, type VolumeManager, type VolumeRelease } from './volume-manager-state.js';
 
-/** The pod's containers are dead, for good. Asked again it looks again. */
+/** The pod's containers have stopped permanently. A repeated call checks again. */
 export function releaseVolumes(manager: VolumeManager, uid: string, { turn }: VolumeContext): void {
   const known = [...(manager.pods.get(uid)?.names ?? [])].map(([volumeName, name]) => [name, volumeName] as const);
   const names = known.length > 0 ? new Map(known) : (manager.releases.get(uid)?.names ?? new Map());
@@ -79,6 +79,6 @@ function found(manager: VolumeManager, release: VolumeRelease, { volumes, subPat
     const spec = manager.actual.get(name)?.pods.get(uid)?.spec;
     if (spec !== undefined) withSubPaths.delete(specName(spec));
   }
-  // What is bound from places that have no directory of their own is unbound as a volume of that name.
+  // Bind mounts from places without a directory of their own are unmounted as a volume of that name.
   for (const volume of withSubPaths) adoptVolume(manager, { uid, plugin: 'kubernetes.io/host-path', name: volume, data: null, isDevice: false });
 }

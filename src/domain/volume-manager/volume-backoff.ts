@@ -1,4 +1,4 @@
-// How long an operation on a volume is left alone after it has failed: 0.5 s, doubling to 2 min 2 s.
+// The back-off of a failed volume operation: 0.5 s, doubling to 2 min 2 s.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import { formatGoDuration } from '../values/go-duration.js';
@@ -10,8 +10,8 @@ const firstDelay: Micros = 500_000;
 const longestDelay: Micros = 122_000_000;
 
 /**
- * Unmounts for several pods fail each for themselves, and so does growing, which may be wanted for one pod while another one's mount is: with one
- * back-off for both each would end the other's, and both would be tried for ever.
+ * Unmounts for several pods have separate back-offs, and so has expansion, which one pod may need while another one's mount fails: with a shared back-off each
+ * would clear the other's, and both would be retried without delay.
  */
 export function backoffKey(volumeName: string, kind: VolumeOperationKind, uid: string): string {
   if (kind === 'unmount') return `${volumeName} ${uid}`;
@@ -26,7 +26,7 @@ export function operationFailed(manager: VolumeManager, key: string, kind: Volum
   return backoff;
 }
 
-/** As the reference's log has it. */
+/** In the form of the reference's log. */
 export function backoffText(volumeName: string, { delay }: VolumeBackoff, message: string, wall: Instant): string {
   const until = `No retries permitted until ${formatRfc3339(instantAfter(wall, delay))} (durationBeforeRetry ${formatGoDuration(delay)}).`;
   return `Operation for ${JSON.stringify(volumeName)} failed. ${until} Error: ${message}`;

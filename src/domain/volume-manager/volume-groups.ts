@@ -1,9 +1,9 @@
-// Groups that own a pod's persistent volumes, as their annotations say: its processes get them, beyond those that the pod asks for.
+// Groups that own a pod's persistent volumes, from their annotations: its processes get them, in addition to the pod's own.
 import type { VolumeManager } from './volume-manager-state.js';
 
 const annotation = 'pv.beta.kubernetes.io/gid';
 
-/** Sorted; what is no number is passed over. */
+/** Sorted; ignores values that are not numbers. */
 export function volumeGroups(manager: VolumeManager, uid: string): readonly number[] {
   const wanted = manager.pods.get(uid);
   if (wanted === undefined) return [];

@@ -43,7 +43,7 @@ export interface VolumeContext {
   /** The pod's volumes have changed: waiting runs check again, after this step. */
   volumesChanged(uid: string): void;
   claimEvent(claim: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void;
-  /** All volumes of the pod that show data of the API were worked on. @param outdated some could not be made to show what the API has now */
+  /** All volumes of the pod with data of the API were processed. @param outdated some could not be updated */
   volumesWorkedOn(uid: string, pod: Pod, outdated: boolean): void;
 }
 
@@ -61,7 +61,7 @@ export interface VolumeFailure {
   readonly prefix: string;
 }
 
-/** Where a procedure has got to. `prefix` null: that of the procedure. */
+/** The progress of a procedure. `prefix` null: that of the procedure. */
 export type VolumeStep =
   | { readonly kind: 'asked' }
   /** Waits for a wake-up (`volumeDataArrived`), or that time; null: no time. */
@@ -69,37 +69,37 @@ export type VolumeStep =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly message: string; readonly severity: FailureSeverity; readonly prefix: string | null };
 
-/** What a procedure works on. */
+/** The input of a procedure. */
 export interface VolumeScene {
   readonly volumeName: string;
   readonly spec: VolumeSpec;
   readonly uid: string;
-  /** The newest object of the pod; null when something is taken down. */
+  /** The pod's newest object; null for an unmount. */
   readonly pod: Pod | null;
-  /** It is set up already, and is to show what has changed. */
+  /** It is set up, and will be updated. */
   readonly isRemount: boolean;
   /** It was found on the node by this agent, not made by it. */
   readonly reconstructed: boolean;
-  /** As the Node says where the volume's device is; '' without one. */
+  /** The device's path from the Node; '' without one. */
   readonly devicePath: string;
   /** The SELinux label that the volume is to be mounted with; '': none. */
   readonly seLinuxLabel: string;
   /** Pods other than this one that have the volume mounted, or may have. */
   readonly otherPods: readonly string[];
-  /** Of the pod that the procedure is for; null: the volume is of none, or something is taken down. */
+  /** Of the procedure's pod; null: the volume has none, or an unmount. */
   readonly claim: PersistentVolumeClaim | null;
   /** The claim as the API has it now. */
   claimSeen(claim: PersistentVolumeClaim): void;
-  /** Whether files of what is mounted have SELinux labels of their own, which the runtime may change. */
+  /** Whether mounted files have their own SELinux labels, which the runtime may change. */
   labelled(hasLabels: boolean): void;
   /** How large the volume is on this node from now on. */
   resized(size: number | 'refused' | null): void;
   readonly context: VolumeContext;
-  /** `late` is called then, if the command that is being asked for is not answered by that time. */
+  /** Calls `late` at that time if the current command is not answered by then. */
   remindAt(at: Micros): void;
-  /** Asks something beside the command that is being asked for; the answer comes to `seen`, if that command isn't answered before. One at a time. */
+  /** Sends a second command beside the current one; its answer goes to `seen`, unless the current one is answered first. One at a time. */
   look<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request']): void;
-  /** Sends a command; its answer comes to `replied`. */
+  /** Sends a command; its answer goes to `replied`. */
   ask<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request'], timeout?: Micros | null): VolumeStep;
 }
 
@@ -138,7 +138,7 @@ export interface VolumeKind {
   readonly mountDevice: VolumeProcedure<never> | null;
   /** null: no work on the host is needed. */
   readonly setUp: VolumeProcedure<never> | null;
-  /** Grows it on this node to what its persistent volume says. */
+  /** Expands it on this node to the size of its persistent volume. */
   readonly expand?: VolumeProcedure<never>;
   readonly tearDown: VolumeProcedure<never> | null;
   readonly unmountDevice: VolumeProcedure<never> | null;
@@ -150,7 +150,7 @@ export interface VolumeKind {
   readonly reconstruct: (found: FoundVolume) => VolumeSpec | null;
   /** The same for a link left in `volumeDevices`. */
   readonly reconstructDevice?: (found: FoundVolume) => VolumeSpec | null;
-  /** The SELinux label that what was found is mounted with; left out: '', none. */
+  /** The SELinux label of the mount found on disk; if absent: '', none. */
   readonly reconstructLabel?: (found: FoundVolume) => string;
 }
 
@@ -183,7 +183,7 @@ export function byVolumeMode(fileSystem: VolumeProcedure<never>, block: VolumePr
   };
 }
 
-/** Forgets the type of a procedure's work, which only the procedure itself looks into. */
+/** Erases the type of a procedure's work, which only the procedure itself reads. */
 export function procedure<Work extends object>(given: VolumeProcedure<Work>): VolumeProcedure<never> {
   return given as unknown as VolumeProcedure<never>;
 }

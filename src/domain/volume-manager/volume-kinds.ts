@@ -11,7 +11,7 @@ import type { VolumeKind } from './volume-kind.js';
 
 const kinds: ReadonlyMap<string, VolumeKind> = new Map([csi, emptyDir, gitRepo, hostPath, image, localVolume, nfs, ...apiDataKinds].map((kind) => [kind.plugin, kind]));
 
-/** By the plugin's name; null: this kubelet doesn't have it. */
+/** By the plugin's name; null: not supported by this kubelet. */
 export function kindOf(plugin: string): VolumeKind | null {
   return kinds.get(plugin) ?? null;
 }

@@ -21,7 +21,7 @@ export const noLabel: VolumeLabel = { asked: '', mounted: '', isSupported: false
 /** `label` null: the driver's API object isn't known yet. */
 export type LabelAnswer = { readonly kind: 'label'; readonly label: VolumeLabel | null } | { readonly kind: 'refused'; readonly message: string };
 
-/** The label that the pod's containers ask of the volume. @param volumeName the volume's name in the pod */
+/** The volume's label for the pod's containers. @param volumeName the volume's name in the pod */
 export function labelOf(manager: VolumeManager, pod: Pod, volumeName: string, spec: VolumeSpec, plugin: string, context: VolumeContext): LabelAnswer {
   const { selinuxEnabled, seLinuxFileLabel, seLinuxMount } = context.nodeFacts;
   if (!selinuxEnabled) return { kind: 'label', label: noLabel };
@@ -39,7 +39,7 @@ export function labelOf(manager: VolumeManager, pod: Pod, volumeName: string, sp
   return { kind: 'label', label: { asked, mounted: mayHave ? asked : '', isSupported } };
 }
 
-/** Gives the volume its label, or compares with the one it has. A text: why the pod can't have the volume. */
+/** Sets the volume's label, or compares it with the present one. A text: why the pod can't have the volume. */
 export function joinLabel(manager: VolumeManager, desired: DesiredVolume, spec: VolumeSpec, label: VolumeLabel | null, { nodeFacts }: VolumeContext): string | null {
   if (label === null) return null;
   if (desired.label === null) {
@@ -110,7 +110,7 @@ function count({ labelCounts }: VolumeManager, what: LabelMetric, spec: VolumeSp
   labelCounts.set(key, { accessMode, count: (labelCounts.get(key)?.count ?? 0) + 1, ...what });
 }
 
-/** As these metrics have it. */
+/** In the form of these metrics. */
 function pluginName(plugin: string, spec: VolumeSpec): string {
   const driver = plugin === csiPlugin ? csiDriverName(spec) : null;
   return driver?.ok === true ? `${plugin}/${driver.value}` : plugin;

@@ -23,11 +23,11 @@ import type { VolumeSpec } from '../volumes/volume-spec.js';
 export interface PodVolumes {
   readonly uid: string;
   pod: Pod;
-  /** Volumes of the spec that wait for their claim to be looked up, by name. */
+  /** Volumes of the spec that wait for the lookup of their claim, by name. */
   readonly resolving: Map<string, ClaimLookup>;
-  /** By the volume's name in the pod: what it is on the node. */
+  /** By the volume's name in the pod: its name on the node. */
   readonly names: Map<string, string>;
-  /** By the volume's name in the pod: why it can't be worked on. */
+  /** By the volume's name in the pod: why it can't be processed. */
   readonly errors: Map<string, string>;
 }
 
@@ -37,9 +37,9 @@ export interface ClaimLookup {
   readonly isEphemeral: boolean;
   phase: 'claim' | 'volume';
   claimUid: string;
-  /** As it was read; null before that. */
+  /** The claim; null before it was read. */
   claim: PersistentVolumeClaim | null;
-  /** The persistent volume that the claim is bound to; '' before that is known. */
+  /** The persistent volume that the claim is bound to; '' before it is known. */
   volumeName: string;
 }
 
@@ -47,16 +47,16 @@ export interface DesiredVolume {
   readonly name: string;
   readonly plugin: string;
   attachable: boolean;
-  /** null: not known before the API has said what its driver can. */
+  /** null: unknown until the API has reported the driver's capabilities. */
   label: VolumeLabel | null;
   readonly pods: Map<string, DesiredMount>;
 }
 
 /** SELinux labels; '': none. */
 export interface VolumeLabel {
-  /** Of the pod's containers. */
+  /** From the pod's containers. */
   readonly asked: string;
-  /** What it is mounted with. */
+  /** The label of the mount. */
   readonly mounted: string;
   /** The driver can mount with a label. */
   readonly isSupported: boolean;
@@ -73,7 +73,7 @@ export type LabelCount = LabelMetric & { readonly accessMode: string; readonly c
 export interface DesiredMount {
   readonly uid: string;
   readonly spec: VolumeSpec;
-  /** As it was read last; null: the volume is of none. */
+  /** The last version read; null: the volume has none. */
   readonly claim: PersistentVolumeClaim | null;
 }
 
@@ -86,7 +86,7 @@ export interface ActualVolume {
   attached: 'yes' | 'no' | 'uncertain';
   devicePath: string;
   device: 'none' | 'uncertain' | 'mounted';
-  /** The SELinux label that it is mounted with, or was tried to be; '': none. null: no mount was begun. */
+  /** The SELinux label of the mount or of its attempt; '': none. null: no mount was begun. */
   label: string | null;
   /** Its size on this node, in bytes; null: unknown. `refused`: its driver can't expand it while it is in use. */
   size: number | 'refused' | null;
@@ -116,20 +116,20 @@ export interface VolumeOperation {
   readonly volumeName: string;
   /** '' for an operation on the device. */
   readonly uid: string;
-  /** Of a mount: the pod as it was when this began. */
+  /** Of a mount: the pod at the start. */
   readonly pod: Pod | null;
   readonly spec: VolumeSpec;
   readonly isRemount: boolean;
   readonly stages: VolumeStage[];
-  /** The data of the stage that runs; null: it has not begun. */
+  /** The data of the current stage; null: not begun. */
   work: object | null;
-  /** It asks for nothing now, but waits to be woken. */
+  /** It has no command in flight, and waits for a wake-up. */
   waiting: boolean;
-  /** Something has changed since it began: it is to be done again. */
+  /** A change since its start: it must run again. */
   again: boolean;
   /** See `ActualMount`. */
   hasLabels: boolean | null;
-  /** It has asked how far the command that is being asked for is. */
+  /** A command for the progress of the current one is in flight. */
   isLooking: boolean;
 }
 
@@ -144,11 +144,11 @@ export interface VolumeBackoff {
 export interface VolumeRelease {
   readonly uid: string;
   phase: 'look' | 'unmounting' | 'over';
-  /** What its volumes are called in the pod, by their names on the node, as far as the pod was known to have them. */
+  /** Its volumes' names in the pod, by their names on the node, as far as known. */
   readonly names: ReadonlyMap<string, string>;
-  /** What is bound from a volume, by the name of its directory: unbound before it is taken down. */
+  /** Bind mounts from a volume, by the name of its directory: unmounted before the volume. */
   readonly subPaths: Map<string, readonly SubPathStep[]>;
-  /** What can't be taken down. */
+  /** Volumes that can't be unmounted. */
   readonly failures: string[];
 }
 
@@ -166,12 +166,12 @@ export interface VolumeManager {
   readonly desired: Map<string, DesiredVolume>;
   readonly actual: Map<string, ActualVolume>;
   readonly operations: Map<string, VolumeOperation>;
-  /** By volume; an unmount's by volume and pod. */
+  /** By volume; for an unmount by volume and pod. */
   readonly backoffs: Map<string, VolumeBackoff>;
   readonly releases: Map<string, VolumeRelease>;
   /** By pod. */
   readonly limitLooks: Map<string, LimitLook>;
-  /** By pod: the volumes that it has or may have, and those that are being mounted for it. */
+  /** By pod: the volumes that it has or may have, and those whose mount is in progress. */
   readonly held: Map<string, Set<string>>;
   /** Whether what earlier agents left is known. */
   survey: 'none' | 'asked' | 'over';
@@ -194,7 +194,7 @@ export function holdVolume({ held }: VolumeManager, uid: string, volumeName: str
   else names.add(volumeName);
 }
 
-/** The pod has nothing of the volume. */
+/** The pod no longer has the volume. */
 export function letVolumeGo({ held }: VolumeManager, uid: string, volumeName: string): void {
   const names = held.get(uid);
   names?.delete(volumeName);

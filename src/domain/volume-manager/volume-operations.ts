@@ -136,7 +136,7 @@ function looked(manager: VolumeManager, operation: VolumeOperation, reply: Reply
   if (isLooking && operation.work !== null) procedure?.seen?.(operation.work, reply, sceneOf(manager, operation, context));
 }
 
-/** Data that volumes of the pod may wait for has come. Also of one that has ended: what is being mounted for it is taken down once it has come. */
+/** Data for waiting volumes of the pod is available. Also for a pod that has ended: a volume whose mount is in progress is unmounted after its data has come. */
 export function volumeDataArrived(manager: VolumeManager, uid: string, context: VolumeContext): void {
   for (const name of [...(manager.held.get(uid) ?? [])]) {
     const operation = manager.operations.get(name);
@@ -243,7 +243,7 @@ function sceneOf(manager: VolumeManager, operation: VolumeOperation, context: Vo
   };
 }
 
-/** As it is now; of a pod that has ended meanwhile, as it was. */
+/** The current object; for a pod that has ended meanwhile, the last one. */
 function podOf(manager: VolumeManager, { uid, pod }: VolumeOperation): Pod | null {
   return manager.pods.get(uid)?.pod ?? pod;
 }

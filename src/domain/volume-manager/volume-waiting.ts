@@ -12,7 +12,7 @@ import type { PodVolumes, VolumeManager } from './volume-manager-state.js';
 
 /** How long either waits before it gives up for now (2 min 3 s). */
 export const volumePatience: Micros = 123_000_000;
-/** As many different ones of a pod as the reference keeps. */
+/** The reference's maximum of different errors of a pod. */
 const toldErrorsMax = 11;
 const timedOut = 'context deadline exceeded';
 
@@ -55,7 +55,7 @@ export function releaseState(manager: VolumeManager, uid: string, waited: Micros
   return { kind: 'failed', message: `mounted volumes=${list(left)}: ${timedOut}`, told: false };
 }
 
-/** The pod's volumes as containers see them, by their names in the pod; those that aren't mounted are left out. */
+/** The pod's volumes for its containers, by their names in the pod; only mounted ones. */
 export function mountedVolumesOf(manager: VolumeManager, uid: string, rootDirectory: string): Readonly<Record<string, MountedVolume>> {
   const mounted: [string, MountedVolume][] = [];
   const wanted = manager.pods.get(uid);
@@ -75,7 +75,7 @@ function withLabels(view: MountedVolume, label: string, hasLabels: boolean | nul
   return hasLabels === null ? view : { ...view, selinuxRelabel: hasLabels };
 }
 
-/** The pod's raw block volumes, by their names in the pod; those that aren't mapped are left out. */
+/** The pod's raw block volumes, by their names in the pod; only mapped ones. */
 export function blockVolumesOf(manager: VolumeManager, uid: string, rootDirectory: string): Readonly<Record<string, BlockVolume>> {
   const mapped: [string, BlockVolume][] = [];
   for (const [volumeName, name] of manager.pods.get(uid)?.names ?? []) {
@@ -88,7 +88,7 @@ export function blockVolumesOf(manager: VolumeManager, uid: string, rootDirector
   return Object.fromEntries(mapped);
 }
 
-/** Names of attachable volumes that are wanted or here; null: what is here is not known yet. */
+/** Names of attachable volumes that are desired or present; null: the present ones are unknown. */
 export function volumesInUse(manager: VolumeManager): readonly string[] | null {
   if (manager.survey !== 'over') return null;
   const wanted = [...manager.desired.values()].flatMap(({ name, attachable }) => (attachable ? [name] : []));
@@ -96,7 +96,7 @@ export function volumesInUse(manager: VolumeManager): readonly string[] | null {
   return [...new Set([...wanted, ...here])].sort(byCodeUnits);
 }
 
-/** Of a volume whose pod is no longer known to have it. */
+/** Of a volume that its pod is no longer known to have. */
 function nameOnDisk(manager: VolumeManager, name: string, uid: string): string {
   const spec = manager.actual.get(name)?.pods.get(uid)?.spec;
   return spec === undefined ? name : specName(spec);

@@ -12,7 +12,7 @@ import { type Collected, configMapFiles, downwardFiles, file, type Lookup, noDef
 import { type ClusterTrustBundle, certificateBlocks, noTrustBundles, type TrustBundleSource, trustBundleText } from './trust-bundles.js';
 import type { PayloadResult } from './volume-payload.js';
 
-/** A service account token to be asked for, bound to the pod. */
+/** A service account token to request, bound to the pod. */
 export interface TokenRequest {
   readonly namespace: string;
   readonly serviceAccountName: string;
@@ -42,7 +42,7 @@ export interface ApiDataFacts {
   readonly fsUser: number | null;
 }
 
-/** Only the owner, or with an fsGroup its group as well, may read a token. */
+/** Only the owner, or with an fsGroup also its group, may read a token. */
 const restrictedTokenMode = 0o600;
 
 export type ApiDataSource = 'secret' | 'configMap' | 'downwardAPI' | 'projected';
@@ -63,7 +63,7 @@ export function objectsOfVolume(volume: Volume): { readonly secrets: readonly st
 
 /** Tokens that the volume shows, in the order of its sources. */
 export function tokenRequests(volume: Volume, pod: Pod): readonly TokenRequest[] {
-  // Without a mode the volume fails before it asks for anything.
+  // Without a mode the volume fails before its first request.
   if (volume.projected?.defaultMode === undefined) return [];
   const { name, namespace = '', uid = '' } = pod.metadata;
   return (volume.projected.sources ?? []).flatMap((source) => {
@@ -188,7 +188,7 @@ function found<T>(objects: ReadonlyMap<string, Lookup<T>>, name: string): Lookup
   return objects.get(name) ?? { kind: 'absent' };
 }
 
-/** One error as it is; several different ones as a list. */
+/** One error unchanged; several different ones as a list. */
 function aggregate(errors: readonly string[]): string {
   const distinct = [...new Set(errors)];
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;

@@ -11,7 +11,7 @@ export const dataLinkName = '..data';
 /** Never read: it exists only between being made and being renamed over the data link. */
 export const newDataLinkName = '..data_tmp';
 const generationPattern = /^\.\.[0-9]{4}_[0-9]{2}_[0-9]{2}_[0-9]{2}_[0-9]{2}_[0-9]{2}\.[0-9]+$/;
-/** Readable by every container user; what a file shows is up to its own mode. */
+/** Readable by every container user; each file's own mode limits access to it. */
 const directoryMode = 0o755;
 
 /** What reading one payload path in the present generation gave, links followed. */
@@ -24,13 +24,13 @@ export type FileReading =
 /** An entry at the top of the volume directory, links not followed. */
 export type VolumeEntry = { readonly kind: 'file' | 'directory' | 'other' } | { readonly kind: 'symlink'; readonly target: string };
 
-/** The volume directory as it is. */
+/** The present state of the volume directory. */
 export interface VolumeDirectory {
   /** Absolute; for messages. */
   readonly path: string;
   /** By name. */
   readonly entries: ReadonlyMap<string, VolumeEntry>;
-  /** Every path below the directory that `..data` names, links not followed; null when there is no such directory. */
+  /** Every path below the target of `..data`, without following links; null: no such directory. */
   readonly generationPaths: readonly string[] | null;
   /** For each path of the payload. */
   readonly readings: ReadonlyMap<string, FileReading>;
@@ -42,12 +42,12 @@ export type AtomicWriteStep =
   | { readonly operation: 'make-directory'; readonly path: string; readonly mode: number }
   /** A new file with exactly this mode, never through a link. */
   | { readonly operation: 'write-file'; readonly path: string; readonly bytes: Uint8Array; readonly mode: number }
-  /** Of a link itself, not of what it leads to. */
+  /** Of a link itself, not of its target. */
   | { readonly operation: 'change-owner'; readonly path: string; readonly uid: number }
   /** Everything below the volume directory and then itself, see `volume-ownership.ts`. */
   | { readonly operation: 'apply-fs-group'; readonly gid: number }
   | { readonly operation: 'make-symlink'; readonly path: string; readonly target: string }
-  /** Replaces what is at `to`. */
+  /** Replaces the file at `to`. */
   | { readonly operation: 'rename'; readonly from: string; readonly to: string }
   /** A link or file; absent is success. */
   | { readonly operation: 'remove-link'; readonly path: string }
@@ -59,12 +59,12 @@ export type AtomicWritePlan =
   | { readonly kind: 'refused'; readonly message: string }
   | {
       readonly kind: 'steps';
-      /** Name of the new generation; null when the payload is what is there, and steps only repair links. */
+      /** Name of the new generation; null: the payload is unchanged, and the steps only repair links. */
       readonly generation: string | null;
       readonly steps: readonly AtomicWriteStep[];
       /** Index of the step that switches the data link; -1 without a new generation. */
       readonly switchAt: number;
-      /** To be done when a step at or before `switchAt` fails: the volume is then as it was. */
+      /** For a failure at or before `switchAt`: restores the volume. */
       readonly undo: readonly AtomicWriteStep[];
     };
 
@@ -84,8 +84,8 @@ export function comparedPaths(payload: VolumePayload): readonly string[] {
 }
 
 /**
- * The steps that make the volume show this payload.
- * @param fsGroup group that the new files are given; null for none
+ * The steps that update the volume to this payload.
+ * @param fsGroup group of the new files; null: none
  */
 export function planAtomicWrite(payload: VolumePayload, directory: VolumeDirectory, generation: string, fsGroup: number | null): AtomicWritePlan {
   assert(isGenerationName(generation) && !directory.entries.has(generation), 'a new generation has a name of its own');
@@ -143,7 +143,7 @@ function generationSteps(files: VolumePayload, parents: ReadonlySet<string>, gen
   return steps;
 }
 
-/** Missing visible names. What is already there under such a name stays and hides the payload's entry (a nested mount point, say). */
+/** Missing visible names. An existing file of such a name stays and hides the payload's entry (for example a nested mount point). */
 function linkSteps(files: VolumePayload, directory: VolumeDirectory): readonly AtomicWriteStep[] {
   const steps: AtomicWriteStep[] = [];
   const seen = new Set<string>();

@@ -61,7 +61,7 @@ export interface CsiMountFacts {
   readonly pod: Pod;
   /** Null where the driver has no such object. */
   readonly driver: CSIDriver | null;
-  /** What the driver's node service can, as CSI names it: `STAGE_UNSTAGE_VOLUME` and so on. */
+  /** Capabilities of the driver's node service, in CSI's names: `STAGE_UNSTAGE_VOLUME` and so on. */
   readonly capabilities: readonly string[];
   readonly attachment: Lookup<VolumeAttachment>;
   /** By `<namespace>/<name>`. */
@@ -188,7 +188,7 @@ function isStaged({ spec, capabilities }: CsiMountFacts): boolean {
   return spec.kind === 'persistent' && capabilities.includes('STAGE_UNSTAGE_VOLUME');
 }
 
-/** Where the driver stages the volume to. */
+/** The staging path of the driver. */
 function csiStagingPath(rootDirectory: string, spec: VolumeSpec): Named {
   return isBlockVolume(spec) ? { ok: true, value: csiBlockPaths(rootDirectory, '', spec).stagingPath } : csiDeviceMountPath(rootDirectory, spec);
 }
@@ -199,7 +199,7 @@ function sourceOf(spec: VolumeSpec): Source {
   return source;
 }
 
-/** What the attach controller has learned from the driver. Without a CSIDriver object the driver is taken to need attaching. */
+/** The attach controller's data from the driver. Without a CSIDriver object the driver requires attaching. */
 function publishContext({ spec, driver, nodeName, attachment }: CsiMountFacts): Got<Texts> {
   if (driver !== null && driver.spec.attachRequired === false) return { ok: true, value: {} };
   if (attachment.kind === 'found') return { ok: true, value: attachment.object.status?.attachmentMetadata ?? {} };

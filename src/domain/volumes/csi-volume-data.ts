@@ -13,7 +13,7 @@ export interface CsiVolumeData {
   readonly volumeHandle: string;
   readonly driverName: string;
   readonly nodeName: string;
-  /** Raw block volumes are persistent, and don't say so. */
+  /** Raw block volumes are persistent, and lack the field. */
   readonly volumeLifecycleMode?: 'Persistent' | 'Ephemeral';
   readonly attachmentID: string;
   readonly seLinuxMountContext?: string;
@@ -37,7 +37,7 @@ export function csiDataText(data: CsiVolumeData | CsiStagingData): string {
   return `${canonicalJson(data)}\n`;
 }
 
-/** The volume that a data file describes. @param text null: there is no file @param directory where the file is, for messages */
+/** The volume of a data file. @param text null: no file @param directory of the file, for messages */
 export function reconstructCsiVolume(text: string | null, directory: string, volumeMode: 'Filesystem' | 'Block' = 'Filesystem'): CsiReconstruction {
   const failed = (cause: string): CsiReconstruction => {
     return { ok: false, message: `${csiPlugin}: plugin.ConstructVolumeSpec failed loading volume data using [${directory}]: ${csiPlugin}: ${cause}` };

@@ -1,5 +1,5 @@
-// Names and places of CSI volumes. Drivers, the attach controller and a kubelet that is restarted all rely on them.
-// Invariant: a name depends on nothing but what is passed in, so that it comes out the same after any restart.
+// Names and paths of CSI volumes. Drivers, the attach controller and a restarted kubelet rely on them.
+// Invariant: a name depends only on the arguments, so that it is the same after any restart.
 
 import { goQuote } from '../values/go-text.js';
 import { hexOfBytes } from '../values/hex.js';
@@ -26,7 +26,7 @@ export function csiDriverName(spec: VolumeSpec): Named {
   return source === undefined ? { ok: false, message: noVolumeSource } : { ok: true, value: source.driver };
 }
 
-/** What the driver calls the volume; null for a persistent volume that isn't CSI. An inline volume's is made from the pod and its name. */
+/** The driver's ID of the volume; null for a persistent volume that isn't CSI. An inline volume's ID comes from the pod and the volume name. */
 export function csiVolumeHandle(spec: VolumeSpec, podUid: string): string | null {
   if (spec.kind === 'inline') return `csi-${sha256Text(podUid + specName(spec))}`;
   return spec.persistentVolume.spec.csi?.volumeHandle ?? null;
@@ -46,7 +46,7 @@ export function csiAttachmentName(volumeHandle: string, driver: string, nodeName
   return `csi-${sha256Text(volumeHandle + driver + nodeName)}`;
 }
 
-/** What the driver publishes to, and containers see. */
+/** The path that the driver publishes to, and that containers see. */
 export function csiTargetPath(rootDirectory: string, podUid: string, spec: VolumeSpec): string {
   return joinPath(csiVolumeDirectory(rootDirectory, podUid, spec), 'mount');
 }
@@ -59,7 +59,7 @@ function csiVolumeDirectory(rootDirectory: string, podUid: string, spec: VolumeS
   return podVolumeDirectory(rootDirectory, podUid, escapedCsiPlugin, escapeName(specName(spec)));
 }
 
-/** What the driver stages a persistent volume to, once for all pods of the node. */
+/** The path that the driver stages a persistent volume to, once for all pods of the node. */
 export function csiDeviceMountPath(rootDirectory: string, spec: VolumeSpec): Named {
   const csi = spec.kind === 'persistent' ? spec.persistentVolume.spec.csi : undefined;
   if (csi === undefined) return { ok: false, message: noVolumeSource };
@@ -82,7 +82,7 @@ export interface CsiBlockPaths {
   readonly podDeviceLinkName: string;
 }
 
-/** Places of a raw block volume. Staging, publishing and the link take the name as it is, the map's directories escape it. */
+/** Paths of a raw block volume. Staging, publishing and the link use the unescaped name, the map's directories the escaped one. */
 export function csiBlockPaths(rootDirectory: string, podUid: string, spec: VolumeSpec): CsiBlockPaths {
   const name = specName(spec);
   const devices = joinPath(nodePluginDirectory(rootDirectory, csiPlugin), 'volumeDevices');

@@ -1,5 +1,5 @@
-// hostPath volumes: what has to be at the path before containers get it.
-// Invariant: the `..` check comes first; nothing is created for a type that doesn't say so.
+// hostPath volumes: checks the path before containers get it.
+// Invariant: the `..` check comes first; only the types with `OrCreate` create a path.
 
 import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
 

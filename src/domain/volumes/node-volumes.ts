@@ -21,7 +21,7 @@ import { volumePluginFor, volumeView } from './volume-plugins.js';
 import { escapeName } from './volume-spec.js';
 
 const everyonesMode = 0o777;
-/** What a tmpfs has by itself: volumes in memory are shown as the kernel makes them, with the sticky bit. */
+/** The default of a tmpfs: volumes in memory keep the kernel's mode, with the sticky bit. */
 const tmpfsMode = 0o1777;
 const wrapperPrefix = 'wrapped_';
 const emptyDirDirectory = 'kubernetes.io~empty-dir';
@@ -34,7 +34,7 @@ export function usedVolumes(pod: Pod): readonly Volume[] {
   return volumes.filter(({ name }) => used.has(name));
 }
 
-/** What the volume needs that the node alone hasn't; null when the node can set it up. */
+/** The volume's need that the node alone can't serve; null: the node can set it up. */
 function beyondNode(volume: Volume): string | null {
   const kind = Object.keys(volume).find((key) => key !== 'name' && volume[key] !== undefined && volume[key] !== null) ?? 'no source';
   if (kind === 'emptyDir') {
@@ -43,7 +43,7 @@ function beyondNode(volume: Volume): string | null {
   return kind === 'hostPath' || kind === 'image' || apiDataSource(volume) !== null ? null : kind;
 }
 
-/** By name, as containers see them. Volumes beyond the node are left out. */
+/** By name, as containers see them. Leaves out volumes that the node alone can't serve. */
 export function mountedVolumes(pod: Pod, rootDirectory: string): Readonly<Record<string, MountedVolume>> {
   const place = { rootDirectory, podUid: pod.metadata.uid ?? '', localPathType: null };
   const mounted: [string, MountedVolume][] = [];
@@ -58,7 +58,7 @@ export function mountedVolumes(pod: Pod, rootDirectory: string): Readonly<Record
   return Object.fromEntries(mounted);
 }
 
-/** Of a volume that has a directory of its own. */
+/** Of a volume with a directory of its own. */
 export function volumeAddress(pod: Pod, volume: Volume): VolumeAddress {
   const plugin = volumePluginFor({ kind: 'inline', volume });
   assert(plugin !== null, 'a volume that is set up has a plugin');
@@ -96,7 +96,7 @@ export function payloadSetUp(pod: Pod, volume: Volume, allocatable: ResourceList
   return { ...volumeAddress(pod, volume), mode: tmpfsMode, gid: null, tmpfs: { sizeBytes: memoryBytes(pod, null, allocatable) }, hugePages: null };
 }
 
-/** The least of what the node can give, what the pod's cgroup allows and what the volume asks for; 0: no limit is known. */
+/** The minimum of the node's allocatable memory, the limit of the pod's cgroup and the volume's size limit; 0: no known limit. */
 function memoryBytes(pod: Pod, sizeLimit: string | null, allocatable: ResourceList): number {
   const candidates: bigint[] = [];
   if (allocatable.memory !== undefined) candidates.push(quantityValue(mustParseQuantity(allocatable.memory)));
@@ -111,7 +111,7 @@ function memoryBytes(pod: Pod, sizeLimit: string | null, allocatable: ResourceLi
 const hugePagesMedium = 'HugePages';
 const hugePagesPrefix = 'hugepages-';
 
-/** The size of page that the medium means: the one that the pod asks for, or of those the one named. */
+/** The page size of the medium: the only one that the pod requests, or the named one among them. */
 function hugePageSize({ spec: { resources, initContainers = [], containers } }: Pod, medium: string): Named {
   const named = medium === hugePagesMedium ? null : medium.slice(hugePagesMedium.length + 1);
   const requests = [resources?.requests, ...[...initContainers, ...containers].map((container) => container.resources?.requests)];

@@ -14,13 +14,13 @@ import { cleanPath } from '../values/slash-paths.js';
 import { utf8Encode } from '../values/utf8.js';
 import type { PayloadFile } from './volume-payload.js';
 
-/** What asking for an object gave. `failed` is any error but absence, and counts even where the object is optional; an absence may say itself what it is. */
+/** The result of reading an object. `failed` is any error but absence, and counts even if the object is optional; an absence may have its own message. */
 export type Lookup<T> =
   | { readonly kind: 'found'; readonly object: T }
   | { readonly kind: 'absent'; readonly message?: string }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Files so far and what is wrong; with any error the files count for nothing. */
+/** The files so far and the errors; with any error the files don't count. */
 export interface Collected {
   readonly files: readonly (readonly [path: string, file: PayloadFile])[];
   readonly errors: readonly string[];
@@ -34,7 +34,7 @@ export interface ObjectSource {
 }
 
 export const noDefaultMode = 'no defaultMode used, not even the default value for it';
-/** Anything beyond the permission bits is ignored, as chmod by the reference does. */
+/** Bits beyond the permission bits are ignored, as by the reference's chmod. */
 const permissionBits = 0o777;
 
 type Values = (key: string) => Resolved<Uint8Array> | null;

@@ -4,7 +4,7 @@
 import type { PathEntry } from '../../ports/outbound/pod-volumes.js';
 import { cleanPath, joinPath, parentPath } from '../values/slash-paths.js';
 
-/** By absolute, clean path, in whose parents there is no link. */
+/** By absolute, clean path without links in its parents. */
 export type KnownEntries = ReadonlyMap<string, PathEntry>;
 
 export interface Question {
@@ -21,10 +21,10 @@ export type Resolution =
   | { readonly kind: 'absent'; readonly inside: string; readonly name: string; readonly isLast: boolean }
   | { readonly kind: 'not-a-directory' | 'too-many-links' };
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const maxLinks = 40;
 
-/** Runs a decision on what is known: its result, or the first thing it lacks. */
+/** Runs a decision on the known entries: returns its result, or the first missing entry. */
 export function decide<T>(decision: Looking<T>, known: KnownEntries): Question | { readonly kind: 'decided'; readonly result: T } {
   let step = decision.next();
   while (!step.done) {

@@ -1,10 +1,10 @@
 // Which volumes are measured by a project quota instead of a walk.
-// A user namespace is what it takes: a process in the host's own could give its files another project.
+// It requires a user namespace: a process in the host's namespace could move its files to another project.
 import type { Pod } from '../../ports/model/pod.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import type { VolumeSpec } from './volume-spec.js';
 
-/** An emptyDir of the default medium. What was found on disk is taken for one: no more is known of it. */
+/** An emptyDir of the default medium. A volume found on disk counts as one, since its spec is unknown. */
 export function isOnDisk(spec: VolumeSpec): boolean {
   return spec.kind === 'inline' && spec.volume.emptyDir !== undefined && (spec.volume.emptyDir.medium ?? '') === '';
 }

@@ -41,14 +41,14 @@ const accessModeNames: readonly (readonly [mode: string, short: string])[] = [
   [exclusive, 'RWOP'],
 ];
 
-/** As metrics have it: the most that the volume allows. */
+/** In the form of metrics: the widest mode that the volume allows. */
 export function accessModeName(spec: VolumeSpec): string {
   if (spec.kind === 'inline') return 'inline';
   const { accessModes = [] } = spec.persistentVolume.spec;
   return accessModeNames.find(([mode]) => accessModes.includes(mode))?.[1] ?? '';
 }
 
-/** Of the containers that mount the volume and say anything; the pod speaks for those that don't. */
+/** Of the containers that mount the volume and have options; the pod's options are the default. */
 function optionsOf({ spec }: Pod, volumeName: string): SELinuxOptions[] {
   const { initContainers = [], containers, ephemeralContainers = [], securityContext } = spec;
   const all: readonly Pick<Container, 'volumeMounts' | 'securityContext'>[] = [...initContainers, ...containers, ...ephemeralContainers];
@@ -63,12 +63,12 @@ function fileLabel({ user = '', role = '', type = '', level = '' }: SELinuxOptio
   if (user + role + type + level === '' || hostLabel === '') return '';
   const [hostUser = '', hostRole, hostType, ...hostLevels] = hostLabel.split(':');
   if (hostRole === undefined || hostType === undefined) return null;
-  // Where processes have levels, one that isn't named is drawn by the runtime for each container.
+  // If processes have levels, the runtime selects one for each container without a level.
   if (level === '' && hostLevels.length > 0) return '';
   return [user === '' ? hostUser : user, hostRole, hostType, ...(level === '' ? [] : [level])].join(':');
 }
 
-/** As Go prints it. */
+/** In Go's format. */
 function optionsText({ user = '', role = '', type = '', level = '' }: SELinuxOptions): string {
   return `&SELinuxOptions{User:${user},Role:${role},Type:${type},Level:${level},}`;
 }

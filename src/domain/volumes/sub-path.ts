@@ -21,7 +21,7 @@ export interface Planned {
   readonly steps: readonly SubPathStep[];
 }
 
-/** Where the runtime finds the part of a volume that one mount of a container asks for. */
+/** The runtime's path for the sub path of one volume mount. */
 export function subPathTarget(podDirectory: string, volumeName: string, containerName: string, mountIndex: number): string {
   return joinPath(podDirectory, subPathsName, volumeName, containerName, String(mountIndex));
 }
@@ -81,7 +81,7 @@ export interface SubPathMount {
   readonly target: string;
 }
 
-/** What is mounted at the target: another file than the sub path's (by device and inode), the same, or nothing. */
+/** What is mounted at the target: another file than the sub path's (by device and inode), the same, or none. */
 export type TargetMount = 'none' | 'other-file' | 'same-file';
 
 /** The planner needs a comparison of the target's mount with `source`. */
@@ -106,7 +106,7 @@ export function planSubPathMount(mount: SubPathMount, known: KnownEntries, mount
   return {
     kind: 'planned',
     steps: [
-      // The file was replaced since the container ran last: a new version of a config map, say.
+      // The file was replaced since the container's last run, for example by a new version of a ConfigMap.
       ...(mounted === 'other-file' ? [{ operation: 'unmount', path: target } as const] : []),
       { operation: 'ensure-directory', path: parentPath(target), mode: bindParentMode },
       place,

@@ -46,7 +46,7 @@ export function certificateBlocks(text: string): readonly string[] {
   return certificatesIn(text).map(pemOf);
 }
 
-/** Their content in base64, without what is around it. */
+/** The certificates' content in base64, without the markers. */
 function certificatesIn(text: string): string[] {
   return [...text.matchAll(/-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g)].map(([, content = '']) => content.replace(/\s+/g, ''));
 }

@@ -18,26 +18,26 @@ const errorCondition = 'NodeResizeError';
 const resizeConditions: ReadonlySet<string> = new Set(['FileSystemResizePending', 'Resizing', 'ControllerResizeError', errorCondition]);
 
 export interface VolumeExpansion {
-  /** As the claim is to say it. */
+  /** In the form for the claim. */
   readonly size: string;
   readonly bytes: number;
-  /** The claim says it already. */
+  /** The claim already has it. */
   readonly isTold: boolean;
   /** The claim knows of allocated resources, and of how far growing is. */
   readonly isRecoverable: boolean;
 }
 
-/** Of the persistent volume, in bytes; null: it doesn't say. */
+/** Of the persistent volume, in bytes; null: not specified. */
 export function volumeBytes(spec: VolumeSpec): number | null {
   return bytesOf(spec.kind === 'persistent' ? spec.persistentVolume.spec.capacity?.storage : undefined);
 }
 
-/** What the claim says that it has, in bytes. */
+/** The claim's capacity in its status, in bytes. */
 export function claimBytes(claim: PersistentVolumeClaim): number | null {
   return bytesOf(claim.status?.capacity?.storage);
 }
 
-/** null: the node has nothing to grow. */
+/** null: the node doesn't expand it. */
 export function expansionOf(spec: VolumeSpec, claim: PersistentVolumeClaim): VolumeExpansion | null {
   const wanted = spec.kind === 'persistent' ? spec.persistentVolume.spec.capacity?.storage : undefined;
   const [bytes, has] = [bytesOf(wanted), claimBytes(claim)];
@@ -56,7 +56,7 @@ export function expansionOf(spec: VolumeSpec, claim: PersistentVolumeClaim): Vol
   return isRecoverable ? null : { size: wanted, bytes, isTold: false, isRecoverable: false };
 }
 
-/** null: the claim says it already. */
+/** null: already in the claim. */
 export function inProgressPatch(claim: PersistentVolumeClaim): object | null {
   if (claim.status?.allocatedResourceStatuses?.['storage'] === 'NodeResizeInProgress') return null;
   return { ...unchanged(claim), status: { allocatedResourceStatuses: { storage: 'NodeResizeInProgress' } } };
@@ -68,7 +68,7 @@ export function finishedPatch(claim: PersistentVolumeClaim, { size }: VolumeExpa
   return { ...unchanged(claim), status: { capacity: { storage: size }, ...statuses, ...(gone.length === 0 ? {} : { conditions: gone }) } };
 }
 
-/** @param isInfeasible the driver says that it can never be so large @param at RFC 3339 */
+/** @param isInfeasible the driver reports that the size is impossible @param at RFC 3339 */
 export function failedPatch(claim: PersistentVolumeClaim, message: string, isInfeasible: boolean, at: string): object {
   const condition = { type: errorCondition, status: 'True', lastTransitionTime: at, message: `failed to expand pvc with ${message}` };
   const asked = bytesOf(claim.spec?.resources?.requests?.storage);

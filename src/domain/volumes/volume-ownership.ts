@@ -19,9 +19,9 @@ export interface RootFacts {
 }
 
 /**
- * Whether the whole walk may be left out (`fsGroupChangePolicy: OnRootMismatch`). The walk ends with the root,
- * so that a root which matches says that an earlier walk came to its end.
- * @param root null when it can't be examined
+ * Whether the whole walk may be skipped (`fsGroupChangePolicy: OnRootMismatch`). The walk ends with the root, so a matching root proves that an earlier walk was
+ * complete.
+ * @param root null: it can't be examined
  */
 export function maySkipFsGroupWalk(policy: string | null, root: RootFacts | null, fsGroup: number, volumeReadOnly: boolean): boolean {
   if (policy !== 'OnRootMismatch' || root === null || !root.isDirectory || root.gid !== fsGroup) return false;

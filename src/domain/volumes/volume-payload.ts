@@ -11,7 +11,7 @@ export interface PayloadFile {
   readonly fsUser: number | null;
 }
 
-/** In the order of the sources: of two entries with one path the later one counts. */
+/** In source order: of two entries with one path the later one counts. */
 export type VolumePayload = ReadonlyMap<string, PayloadFile>;
 
 export type PayloadResult = { readonly ok: true; readonly payload: VolumePayload } | { readonly ok: false; readonly message: string };

@@ -11,7 +11,7 @@ export interface VolumePlugin {
   readonly name: string;
   /** Whether it is this plugin's volume. */
   readonly supports: (spec: VolumeSpec) => boolean;
-  /** The plugin's own id of the volume; `''` where it has none. */
+  /** The plugin's own ID of the volume; `''` for none. */
   readonly volumeName: (spec: VolumeSpec) => string;
   /** Has to be attached to the node first. For CSI it depends on the driver's object, too. */
   readonly attachable: boolean;
@@ -19,7 +19,7 @@ export interface VolumePlugin {
   readonly deviceMountable: boolean;
   readonly supportsBlock: boolean;
   readonly supportsMountOptions: boolean;
-  /** Is set up again on every sync of the pod, to show what has changed. */
+  /** Is set up again on every sync of the pod, to show changes. */
   readonly requiresRemount: boolean;
 }
 
@@ -38,7 +38,7 @@ export type LocalPathType = 'directory' | 'block' | 'file';
 export interface VolumePlace {
   readonly rootDirectory: string;
   readonly podUid: string;
-  /** What is at a local volume's path; null for others. */
+  /** The file type at a local volume's path; null for others. */
   readonly localPathType: LocalPathType | null;
 }
 
@@ -86,12 +86,12 @@ export const volumePlugins: readonly VolumePlugin[] = [
 export const noPluginMatched = 'no volume plugin matched';
 export const gitRepoDisabled = 'git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate `GitRepoVolumeDriver`';
 
-/** Null: no plugin takes it. Claims are resolved, and in-tree cloud disks are turned into CSI volumes, before anyone asks. */
+/** null: no plugin supports it. Callers resolve claims and convert in-tree cloud disks to CSI volumes first. */
 export function volumePluginFor(spec: VolumeSpec): VolumePlugin | null {
   return volumePlugins.find((plugin) => plugin.supports(spec)) ?? null;
 }
 
-/** Names of the plugins that would take the volume, where there are several; null: one does, or none. */
+/** Names of the plugins that support the volume, if there are several; null: at most one does. */
 export function rivalPlugins(spec: VolumeSpec): readonly string[] | null {
   const names = volumePlugins.flatMap(({ name, supports }) => (supports(spec) ? [name] : []));
   return names.length > 1 ? names : null;
@@ -111,7 +111,7 @@ export function isBlockVolume(plugin: VolumePlugin, spec: VolumeSpec): boolean {
   return plugin.supportsBlock && spec.kind === 'persistent' && spec.persistentVolume.spec.volumeMode === 'Block';
 }
 
-/** Where the device of a device-mountable volume is mounted on the node; null for CSI, see `csi-volume.ts`, and for plugins without devices. */
+/** The node's mount path of a device-mountable volume; null for CSI, see `csi-volume.ts`, and for plugins without devices. */
 export function deviceMountPath(plugin: VolumePlugin, spec: VolumeSpec, { rootDirectory, localPathType }: VolumePlace): Named | null {
   if (plugin.name === 'kubernetes.io/local-volume') {
     const path = source<{ path?: string }>(spec, 'local')?.path ?? '';
@@ -168,10 +168,10 @@ export interface BlockPlaces {
   readonly podDeviceLinkName: string;
 }
 
-/** Where a raw device of iscsi, fc or a local volume is mapped. */
+/** The map paths of a raw device of iscsi, fc or a local volume. */
 export function blockPlaces(plugin: VolumePlugin, spec: VolumeSpec, { rootDirectory, podUid }: VolumePlace): BlockPlaces {
   const isLocal = plugin.name === 'kubernetes.io/local-volume';
-  // Local volumes escape the plugin's name here, though not in their mounts: the places are what they have always been.
+  // Local volumes escape the plugin's name here, though not in their mounts: the paths keep their established form.
   const directory = nodePluginDirectory(rootDirectory, isLocal ? escapeName(plugin.name) : plugin.name);
   const device = deviceOf(plugin, spec);
   return {

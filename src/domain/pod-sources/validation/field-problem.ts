@@ -1,4 +1,4 @@
-// A problem of one field, with the API's own types and texts (field.Error of the API machinery): people and tools know them.
+// A problem of one field, with the types and texts of the API (field.Error of the API machinery), which users and tools know.
 
 export type FieldProblemType =
   | 'FieldValueNotFound'
@@ -18,10 +18,10 @@ export interface FieldProblem {
   readonly message: string;
 }
 
-/** Where checks put what they find; plain functions append to it. */
+/** The output of checks; plain functions append to it. */
 export type Problems = FieldProblem[];
 
-/** Values are shown up to this length: a message is for people. */
+/** Longer values are truncated, to keep the message readable. */
 const maxShownValue = 200;
 
 function shown(value: unknown): string {

@@ -1,5 +1,5 @@
-// Create validation of AppArmor profiles: by field, by the annotations from before there was a field, and both together, which must say the same.
-// A profile is known by its name in the kernel, which may well look like a path.
+// Create validation of AppArmor profiles: the field, the older annotations, and the agreement of both.
+// The kernel's name identifies a profile, and may look like a path.
 import type { AppArmorProfile } from '../../../ports/model/container.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import { apparmorAnnotationPrefix } from '../../containers/security-profiles.js';
@@ -25,7 +25,7 @@ export function validateAppArmorProfile(problems: Problems, field: string, profi
   if (name !== undefined && utf8Length(name) > maxNameBytes) tooLong(problems, at, maxNameBytes);
 }
 
-/** Of all containers, each annotation on its own. */
+/** Of all containers, each annotation separately. */
 export function validateAppArmorAnnotations(problems: Problems, { metadata, spec }: Pod): void {
   const names = new Set([...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])].map(({ name }) => name));
   for (const [key, value] of Object.entries(metadata.annotations ?? {})) {
@@ -37,7 +37,7 @@ export function validateAppArmorAnnotations(problems: Problems, { metadata, spec
   }
 }
 
-/** A container whose profile is given both ways. */
+/** Containers whose profile is set in both ways. */
 export function validateAppArmorAgreement(problems: Problems, pod: Pod): void {
   const { spec } = pod;
   for (const list of ['initContainers', 'containers', 'ephemeralContainers'] as const) {

@@ -1,4 +1,4 @@
-// Create validation of environment variables and of what they, and downward API files, may select.
+// Create validation of environment variables, and of the fields that they and downward API files may select.
 import type { Container, EnvFromSource, EnvVar, KeySelector } from '../../../ports/model/container.js';
 import type { ObjectFieldSelector, ResourceFieldSelector } from '../../../ports/model/field-selector.js';
 import { envVarNameProblems, qualifiedNameProblems } from '../../values/dns-names.js';

@@ -10,7 +10,7 @@ import { duplicate, forbidden, invalid, invalidFor, notFound, type Problems, req
 const standardNames: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
 const mustBeContainerResource = 'must be a standard resource for containers';
 
-/** Only these may be promised beyond what is there; all others are given out whole, so request and limit are one. */
+/** Only these may be overcommitted; for all others the request equals the limit. */
 function isOvercommitAllowed(name: string): boolean {
   return isNativeResource(name) && !isHugePageResource(name);
 }

@@ -29,7 +29,7 @@ const kinds: Readonly<Record<string, string>> = {
   'subjectaccessreviews.authorization.k8s.io': 'SubjectAccessReview',
 };
 
-/** null: objects of that collection are taken as they are, but for their metadata. */
+/** null: objects of that collection are not validated, except for their metadata. */
 export function structOfAnswer({ group, plural }: Pick<ApiResource, 'group' | 'plural'>, subresource: string | null): string | null {
   const key = group === '' ? plural : `${plural}.${group}`;
   return (subresource === null ? undefined : kinds[`${key}/${subresource}`]) ?? kinds[key] ?? null;
@@ -37,7 +37,7 @@ export function structOfAnswer({ group, plural }: Pick<ApiResource, 'group' | 'p
 
 export type ReadAnswer = { readonly ok: true; readonly object: ApiObject } | { readonly ok: false; readonly unusable: UnusableObject };
 
-/** Reads an object of a list or a watch, which is known by its name. Never throws. */
+/** Reads an object of a list or a watch, which has a name. Never throws. */
 export function readNamed(value: unknown, struct: string | null): ReadAnswer {
   const read = readAnswer(value, struct);
   return read.ok && (read.object.metadata.name ?? '') === '' ? unusable(value, 'metadata.name: expected a string, found nothing') : read;

@@ -1,10 +1,10 @@
-// How a field of the API is written in the tables beside this file, and what it is read as. The notation is that of the table of pod fields
-// (pod-schema.ts), with what a server has to know on top:
+// The notation for API fields in the tables beside this file, and their types. It is the notation of the table of pod fields (pod-schema.ts) with additions for a
+// server:
 //
-//   [name]T     a list merged by that key; [port,protocol]T: server-side apply knows items by both
-//   [=]T        a list that is a set           T!          must be there, and must not be empty
+//   [name]T     a list merged by that key; [port,protocol]T: server-side apply identifies items by both
+//   [=]T        a list that is a set           T!          required and not empty
 //
-// Invariant: what isn't understood is an error when the module is loaded.
+// Invariant: an invalid notation is an error when the module is loaded.
 import { type FieldType, type Presence, readPresence, type Scalar } from './pod-schema.js';
 
 export type ApiFieldType = Presence & { readonly required: boolean } & (
@@ -41,7 +41,7 @@ function mergeOf(text: string): ListMerge {
   return text === '=' ? { by: 'value' } : { by: 'keys', keys: text.split(',') };
 }
 
-/** A field of the table of pod fields; `merge` is what that table doesn't have. */
+/** A field of the table of pod fields; `merge` is missing in that table. */
 export function fromPodField(type: FieldType, merge: ListMerge): ApiFieldType {
   const { isPointer, isAlways, omitsZero } = type;
   const common = { isPointer, isAlways, omitsZero, required: false };

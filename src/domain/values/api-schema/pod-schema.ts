@@ -87,7 +87,7 @@ const podSpec = {
     resourceClaims: '[]PodResourceClaim',
     resources: '*ResourceRequirements',
     hostnameOverride: '*string',
-    // For schedulers alone; the kubelet only passes it on.
+    // For schedulers only; the kubelet passes it on.
     schedulingGroup: '*PodSchedulingGroup',
   },
   PodSecurityContext: {
@@ -246,7 +246,7 @@ const container = {
 
 const containerStatusFields = { name: 'string', ready: 'bool', restartCount: 'int32', image: 'string', imageID: 'string', containerID: 'string', started: '*bool' } as const;
 
-/** A manifest's status is nearly always absent; what is listed here is kept, the rest is the kubelet's to fill. */
+/** A manifest's status is nearly always absent. Keeps the fields listed here; the kubelet fills the rest. */
 const status = {
   PodStatus: {
     observedGeneration: 'int64',
@@ -288,7 +288,7 @@ export interface Presence {
   readonly isPointer: boolean;
   /** Written also when it is zero. */
   readonly isAlways: boolean;
-  /** A zero value may be left out although it is a struct in Go. */
+  /** A zero value may be absent although it is a struct in Go. */
   readonly omitsZero: boolean;
 }
 

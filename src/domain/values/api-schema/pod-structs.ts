@@ -26,7 +26,7 @@ export const podListKeys: Readonly<Record<string, string>> = {
 
 const resources = '*ResourceRequirements';
 
-/** In place of the domain's structs of the same name. */
+/** Replace the domain's structs of the same name. */
 export const podStatusStructs: StructTable = {
   ephemeral: { volumeClaimTemplate: '*PersistentVolumeClaimTemplate' },
   PodStatus: {

@@ -9,7 +9,7 @@ import { structOf } from './api-schema.js';
 import type { ApiFieldType, ApiScalar } from './field-types.js';
 
 type Json = Record<string, unknown>;
-/** Of a value that is not null; undefined: it counts as absent. */
+/** Of a value that is not null; undefined: the value counts as absent. */
 type Reader = (value: unknown) => unknown;
 
 /** A value has another type than its field. */
@@ -24,7 +24,7 @@ export class WrongField extends Error {
     super();
   }
 
-  /** As the place is written behind the one that contains it: `.name`, `[0]`. */
+  /** The path segment after its parent: `.name`, `[0]`. */
   within(place: string): this {
     this.path.push(place);
     return this;
@@ -117,7 +117,7 @@ function fieldReader(type: ApiFieldType): Reader {
       return scalarReaders[type.scalar];
     case 'struct': {
       let reader: Reader | null = null;
-      // Structs contain themselves: it is looked up when it is first needed.
+      // Structs are recursive, so the reader is resolved at its first use.
       return (value) => {
         reader ??= structReader(type.struct);
         return reader(value);

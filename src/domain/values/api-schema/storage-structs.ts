@@ -1,7 +1,7 @@
 // Persistent volumes and the storage.k8s.io group.
 import type { StructTable } from './field-types.js';
 
-/** Sources of a Pod that look otherwise in a PersistentVolume: what they refer to may be in any namespace. */
+/** Volume sources that differ between a Pod and a PersistentVolume: in the latter, references may be to any namespace. */
 const otherwise: StructTable = {
   AzureFilePersistentVolumeSource: { secretName: 'string!', shareName: 'string!', readOnly: 'bool', secretNamespace: '*string' },
   CephFSPersistentVolumeSource: { monitors: '[]string!', path: 'string', user: 'string', secretFile: 'string', secretRef: '*SecretReference', readOnly: 'bool' },

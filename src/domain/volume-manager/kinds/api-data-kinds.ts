@@ -1,9 +1,8 @@
-// Volumes that show data of the API: configMap, secret, downwardAPI, projected. All data is collected before anything on disk is touched;
-// then the files are exchanged in one step.
+// Volumes with data of the API: configMap, secret, downwardAPI, projected. They collect all data before any change on disk; then one step replaces the files.
 //
-//   (data is waited for) -> podVolumes.setUp -> .read -> .write -> done; done too when nothing differs
+//   (wait for data) -> podVolumes.setUp -> .read -> .write -> done; also done if nothing differs
 //
-// Invariant: a failure leaves what is shown as it is.
+// Invariant: a failure leaves the visible files unchanged.
 import type { Instant } from '../../../ports/instant.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
@@ -94,7 +93,7 @@ function write(payload: VolumePayload, content: VolumeContent | null, scene: Vol
   return scene.ask('podVolumes.write', { ...address, steps, switchAt, undo: plan.undo.map(portStep) });
 }
 
-/** Directories for mounts inside the volume, with all above them. What has such a name at the top already stays. */
+/** Directories for mounts inside the volume, with all their parents. Existing top-level entries stay. */
 function mountPointSteps(pod: Pod, volume: Volume, entries: ReadonlyMap<string, unknown>): Extract<PayloadStep, { operation: 'make-directory' }>[] {
   const paths = new Set<string>();
   for (const path of nestedMountPoints(pod, volume.name)) {

@@ -18,7 +18,7 @@ export function blockDeviceOf(plugin: string, spec: VolumeSpec, uid: string, roo
   return { link: joinPath(podVolumeDeviceDirectory(rootDirectory, uid, escapeName(plugin)), specName(spec)), readOnly: spec.readOnly === true };
 }
 
-/** Both of the reference's events: where the device is for the node, and for the pod. */
+/** Records both of the reference's events: the device's path for the node, and for the pod. */
 export function tellMapped({ spec, pod, uid, context }: VolumeScene, plugin: string, directory: readonly string[]): void {
   if (pod === null) return;
   const { rootDirectory } = context.nodeFacts;

@@ -94,7 +94,7 @@ function replied(work: ExpandWork, { op, outcome }: Reply<AgentOperations>, scen
   }
 }
 
-/** A driver that can't grow volumes on the node has nothing to be asked. */
+/** A driver without node expansion gets no request. */
 function knowsCapabilities(work: ExpandWork, outcome: Outcome<readonly string[]>, scene: VolumeScene): VolumeStep | null {
   if (!outcome.ok) return failed(outcome.error.message, 'transient');
   work.capabilities = outcome.value;
@@ -133,7 +133,7 @@ function expanded(work: ExpandWork, outcome: Reply<AgentOperations>['outcome'], 
 }
 
 function patched(work: ExpandWork, outcome: Outcome<unknown>, scene: VolumeScene): VolumeStep | null {
-  // What was written is what the next try begins with.
+  // The next attempt begins with the written claim.
   if (outcome.ok) scene.claimSeen(outcome.value as PersistentVolumeClaim);
   if (work.phase === 'fail') return failed(work.failure?.message ?? '', 'transient');
   if (!outcome.ok) return failed(`updating the claim failed: ${outcome.error.message}`, 'transient');

@@ -1,5 +1,5 @@
-// Collects what a CSI call needs before anything is done: the driver, its capabilities and object, the attachment, secrets, tokens.
-// Invariant: each is asked for once a procedure, and nothing on disk or at the driver changes meanwhile.
+// Collects the input of a CSI call: the driver, its capabilities and object, the attachment, secrets, tokens.
+// Invariant: requests each once per procedure, and changes nothing on disk or at the driver meanwhile.
 import type { Micros } from '../../../ports/micros.js';
 import type { ApiObject } from '../../../ports/model/api-object.js';
 import type { Secret } from '../../../ports/model/config-objects.js';
@@ -34,7 +34,7 @@ export function newCollected(since: Micros): CsiCollected {
   return { since, capabilities: null, attachment: null, secrets: new Map(), reading: null };
 }
 
-/** The driver that has the volume, or what is said when it isn't there. @param what the caller as the reference words it */
+/** The volume's driver, or the error for a missing one. @param what the caller in the reference's words */
 export function driverOf(scene: VolumeScene, what: string): { readonly driver: CsiDriverRecord } | { readonly step: VolumeStep } {
   const name = csiDriverName(scene.spec);
   const driver = name.ok ? scene.context.csi.driver(name.value) : null;
@@ -43,7 +43,7 @@ export function driverOf(scene: VolumeScene, what: string): { readonly driver: C
   return { step: failed(text, 'transient') };
 }
 
-/** The facts, or what has to come first. @param needsTokens and the rest of what only publishing needs */
+/** The facts, or the next request for them. @param needsTokens and all else that only publishing needs */
 export function collect(
   work: CsiCollected,
   scene: VolumeScene,
@@ -76,7 +76,7 @@ export function collect(
   return { facts };
 }
 
-/** Takes an answer that `collect` asked for. False: it is another's. A failure of the driver's ends the procedure. */
+/** Takes an answer to a request of `collect`. False: another request's. A failure of the driver ends the procedure. */
 export function collected(work: CsiCollected, { op, outcome }: Reply<AgentOperations>): boolean | VolumeStep {
   if (op === 'csiNode.capabilities') {
     if (!outcome.ok) return failed(outcome.error.message, 'transient');
@@ -121,7 +121,7 @@ function secretReference({ spec, pod }: VolumeScene, stage: 'stage' | 'publish')
   return reference === undefined ? undefined : { ...reference, namespace: (reference.namespace ?? '') === '' ? (pod?.metadata.namespace ?? '') : (reference.namespace as string) };
 }
 
-/** null: some are still being asked for. */
+/** null: some requests are in flight. */
 function tokensOf({ since }: CsiCollected, { pod, context }: VolumeScene, object: CSIDriver | null): CsiMountFacts['tokens'] | null {
   assert(pod !== null, 'tokens are a pod’s');
   const { apiData } = context;
@@ -138,7 +138,7 @@ function lookupOf(outcome: Outcome<ApiObject>): Lookup<unknown> {
   return outcome.error.kind === 'not-found' ? { kind: 'absent' } : { kind: 'failed', message: outcome.error.message };
 }
 
-/** Of a failure before, or of, a call that an earlier try may have made with success: whether anything is left of that is still not known. */
+/** The certainty of a failure before or in a call that an earlier attempt may have completed: whether the mount exists stays unknown. */
 export function asItWas(certainty: 'transient' | 'uncertain' | 'final'): 'transient' | 'uncertain' {
   return certainty === 'final' ? 'transient' : certainty;
 }

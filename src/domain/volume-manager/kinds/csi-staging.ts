@@ -1,6 +1,6 @@
-// A CSI volume on the node: staged once for all pods, where the driver stages at all.
+// Stages a CSI volume on the node once for all pods, if the driver supports staging.
 //
-//   mountDevice:   collect -> (attached?) -> prepare -> NodeStageVolume -> over; a final error: what was made is removed first
+//   mountDevice:   collect -> (attached?) -> prepare -> NodeStageVolume -> over; after a final error: first removes the directory
 //   unmountDevice: read -> references -> capabilities -> NodeUnstageVolume -> remove -> over
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
@@ -50,7 +50,7 @@ function repliedStage(work: StageWork, reply: Reply<AgentOperations>): VolumeSte
   const taken = collected(work, reply);
   if (taken !== false) return taken === true ? null : taken;
   const { op, outcome } = reply;
-  // What may be left is taken down for sure.
+  // A possible leftover requires an unmount.
   if (op === 'csiFiles.remove' || op === 'csiFiles.removeDevice') return failed(work.failure, outcome.ok && outcome.value !== 'mounted' ? 'final' : 'uncertain');
   if (op === 'csiFiles.prepare' || op === 'csiFiles.prepareDevice') {
     // It may have been made all the same.
@@ -106,7 +106,7 @@ function repliedUnstage(work: UnstageWork, { op, outcome }: Reply<AgentOperation
   }
   switch (op) {
     case 'csiFiles.read':
-      // Without the file nothing was staged; what is empty goes.
+      // Without the file nothing was staged; removes the empty directory.
       work.phase = outcome.value === null ? 'remove' : 'references';
       return null;
     case 'volumeMounts.references':

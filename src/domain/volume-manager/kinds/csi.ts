@@ -52,7 +52,7 @@ function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene:
   const taken = collected(work, reply);
   if (taken !== false) return taken === true ? null : taken;
   const { op, outcome } = reply;
-  // Where something is mounted still, an earlier try has left it.
+  // A remaining mount is from an earlier attempt.
   if (op === 'csiFiles.remove') return failed(work.failure, outcome.ok && outcome.value === 'removed' ? 'final' : 'uncertain');
   if (op === 'csiFiles.prepare') {
     work.phase = 'publish';
@@ -78,7 +78,7 @@ function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene:
   return null;
 }
 
-/** What a mount option has labelled needs no look. */
+/** A volume labelled by a mount option needs no check. */
 function looksForLabels({ seLinuxLabel, context }: VolumeScene): boolean {
   return context.nodeFacts.selinuxEnabled && seLinuxLabel === '';
 }
@@ -143,7 +143,7 @@ export const csi: VolumeKind = {
     }),
     csiBlock.setUp,
   ),
-  // A directory without a data file was never the driver's: the driver is called only once the file is there.
+  // A directory without a data file was never published: the driver is called only after the file was written.
   expand: csiExpand,
   tearDown: byVolumeMode(
     procedure<UnpublishWork>({

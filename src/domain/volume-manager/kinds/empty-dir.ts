@@ -1,5 +1,5 @@
-// emptyDir: a directory on the root's file system, or one in memory. With the gate LocalStorageCapacityIsolationFSQuotaMonitoring the directory of a pod
-// in a user namespace is given a project quota, by which it is measured. A volume without one is as good: it is measured by walks.
+// emptyDir: a directory on the root's file system, or one in memory. With the gate LocalStorageCapacityIsolationFSQuotaMonitoring the directory of a pod in a user
+// namespace gets a project quota, which measures it. A volume without a quota works too: walks measure it.
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { QuotaAssignment, QuotaPlace } from '../../../ports/outbound/project-quotas.js';
 import { assert } from '../../kernel/assert.js';
@@ -29,7 +29,7 @@ function placeOf({ uid, spec }: VolumeScene): QuotaPlace {
   return { uid, plugin: directory, volume };
 }
 
-/** Without a quota the volume is as good. */
+/** The volume works without a quota, too. */
 function quotaAssigned(work: EmptyDirWork, { outcome }: Reply<AgentOperations>, { uid, spec, context }: VolumeScene): null {
   work.quota = 'settled';
   const about = { podUID: uid, volumeName: specName(spec) };

@@ -1,4 +1,4 @@
-// gitRepo: switched off for good in the reference, and refused in its words. A directory that an older kubelet left is taken down.
+// gitRepo: disabled permanently in the reference, and rejected with its text. Directories from an older kubelet are removed.
 import { gitRepoDisabled } from '../../volumes/volume-plugins.js';
 import { failed, singleCommand, type VolumeKind } from '../volume-kind.js';
 import { tearDownOf, viewOf } from './own-directory.js';

@@ -28,7 +28,7 @@ export function giveToGroup(scene: VolumeScene, place: VolumePlace): VolumeStep 
   return scene.ask('volumeMounts.setOwnership', { place, ownership: { gid: fsGroup, ...bits, onRootMismatch: fsGroupChangePolicy === 'OnRootMismatch' } });
 }
 
-/** The walk is under way still. */
+/** The walk is still running. */
 export function tellLongWalk(walk: GroupWalk, scene: VolumeScene, place: VolumePlace): void {
   scene.remindAt(scene.context.turn.now + progressPeriod);
   if (walk.isToldOf) {

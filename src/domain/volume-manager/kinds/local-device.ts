@@ -1,4 +1,4 @@
-// Local persistent volumes that are a block device of the host, given to containers as it is.
+// Local persistent volumes on a block device of the host, given to containers as a device.
 //
 //   setUp: inspect -> map -> over; tearDown: unmap
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
@@ -19,7 +19,7 @@ function pathOf(spec: VolumeSpec): string {
   return spec.kind === 'persistent' ? (spec.persistentVolume.spec.local?.path ?? '') : '';
 }
 
-/** The plugin's name is escaped here, as it has always been. */
+/** The plugin's name is escaped here, for compatibility. */
 function directoryOf(spec: VolumeSpec): readonly string[] {
   return [escapeName(plugin), 'volumeDevices', specName(spec)];
 }

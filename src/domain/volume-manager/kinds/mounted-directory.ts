@@ -9,12 +9,12 @@ export function placeOf(plugin: string, uid: string, spec: VolumeSpec): VolumePl
   return { kind: 'pod', uid, plugin: escapeName(plugin), volume: specName(spec), inner: null };
 }
 
-/** @param forceAfter when a server that doesn't answer is given up; null: never */
+/** @param forceAfter timeout before a forced unmount for an unresponsive server; null: never */
 export function unmountOf(plugin: string, forceAfter: Micros | null): VolumeProcedure<never> {
   return singleCommand((scene) => scene.ask('volumeMounts.unmount', { place: placeOf(plugin, scene.uid, scene.spec), forceAfter }));
 }
 
-/** The persistent volume's, and `ro` where the volume is asked for so. */
+/** The persistent volume's options, and `ro` if the volume is read-only. */
 export function optionsOf(spec: VolumeSpec, readOnly: boolean): readonly string[] {
   return [...(readOnly ? ['ro'] : []), ...mountOptionsOf(spec)];
 }

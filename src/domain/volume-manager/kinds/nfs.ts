@@ -1,5 +1,5 @@
-// NFS, of a pod or of a persistent volume: mounted by mount.nfs, which the host has to have. Its owners are the server's matter.
-// Invariant: a server that doesn't answer holds up this volume alone; when it is taken down it is given a minute.
+// NFS, of a pod or of a persistent volume: mounted by the host's mount.nfs. The server determines the owners.
+// Invariant: an unresponsive server blocks only this volume; an unmount waits for it for one minute.
 import { microsPerSecond } from '../../values/time.js';
 import type { VolumeSpec } from '../../volumes/volume-spec.js';
 import { singleCommand, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
