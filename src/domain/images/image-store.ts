@@ -71,7 +71,7 @@ function imagesListed(context: ImageContext, outcome: OutcomeOf<'images.list'>):
     turn.wakeAt(imageStoreAddress, turn.now + imagesRetry);
     return;
   }
-  for (const { image, record } of settleInterrupted(records, outcome.value, turn.wall)) {
+  for (const { image, record } of settleInterrupted(records, outcome.value, turn.wall, context.imageSettings.verification)) {
     keepRecord(records, record.imageRef, record);
     turn.tell('pullRecords.write', fileOf(record));
     records.intentFiles.delete(image);

@@ -8,10 +8,10 @@
 import type { Instant } from '../../ports/instant.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { PullRecordFile } from '../../ports/outbound/pull-records.js';
-import { effectiveImageTag, parseImageReference } from '../values/image-reference.js';
+import { fullImageName, withPreloadedNames } from './preloaded-names.js';
 import { newPullIntents, type PullIntents } from './pull-intents.js';
 import { readPulledRecord, readPullIntent } from './pull-record-text.js';
-import { type ImagePulledRecord, recordOfInterruptedPull } from './pull-records.js';
+import { type ImagePulledRecord, recordOfInterruptedPull, type VerificationPolicy } from './pull-records.js';
 
 /** Records in memory; a dropped one is read again on demand. */
 const maxRecordsInMemory = 2_000;
@@ -78,28 +78,31 @@ export function hasIntent(store: PullRecordStore, image: string): boolean {
   return store.counts.has(image) || store.intentFiles.has(image);
 }
 
+/** Which full names have a pull whose outcome isn't recorded, by their intents of this agent and of the one before. */
+export function pullIntentNames({ counts, intentFiles }: PullRecordStore): (fullName: string) => boolean {
+  const names = new Set([...counts.keys(), ...intentFiles].map(fullImageName));
+  return (fullName) => names.has(fullName);
+}
+
 export interface SettledIntent {
   readonly image: string;
   readonly record: ImagePulledRecord;
 }
 
 /** Resolves interrupted pulls by the runtime's images; those without an image stay intents. */
-export function settleInterrupted(store: PullRecordStore, images: readonly RuntimeImage[], wall: Instant): SettledIntent[] {
-  const idOf = new Map<string, string>();
-  for (const { id, repoTags, repoDigests } of images) for (const name of [...repoTags, ...repoDigests]) idOf.set(fullName(name), id);
+export function settleInterrupted(store: PullRecordStore, images: readonly RuntimeImage[], wall: Instant, verification: VerificationPolicy | null): SettledIntent[] {
+  const imageOf = new Map<string, RuntimeImage>();
+  for (const image of images) for (const name of [...image.repoTags, ...image.repoDigests]) imageOf.set(fullImageName(name), image);
+  const isPulled = pullIntentNames(store);
   const settled: SettledIntent[] = [];
   for (const image of store.interrupted) {
-    const imageRef = idOf.get(fullName(image));
+    const found = imageOf.get(fullImageName(image));
     // A pull of this agent has taken the intent over.
-    if (imageRef === undefined || store.counts.has(image)) continue;
-    settled.push({ image, record: recordOfInterruptedPull(store.records.get(imageRef) ?? null, imageRef, wall) });
+    if (found === undefined || store.counts.has(image)) continue;
+    const known = settled.find(({ record }) => record.imageRef === found.id)?.record ?? store.records.get(found.id) ?? null;
+    const record = recordOfInterruptedPull(known, found.id, wall);
+    settled.push({ image, record: known === null && verification?.kind === 'NeverVerifyPreloadedImages' ? withPreloadedNames(record, found, isPulled) : record });
   }
   store.interrupted.clear();
   return settled;
-}
-
-function fullName(text: string): string {
-  const reference = parseImageReference(text);
-  if (reference === null) return text;
-  return reference.digest === null ? `${reference.repository}:${effectiveImageTag(text)}` : `${reference.repository}@${reference.digest}`;
 }

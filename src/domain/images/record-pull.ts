@@ -8,8 +8,9 @@ import type { EnsureImageReply } from './ensure-image.js';
 import { type ImageContext, imageAddress, imageStoreAddress } from './image-context.js';
 import type { ImageRun } from './image-manager-state.js';
 import type { TrackedCredentials } from './keyring.js';
+import { withPreloadedNames } from './preloaded-names.js';
 import { pullConcluded, pullIntended } from './pull-intents.js';
-import { hasIntent, keepRecord, knownRecord } from './pull-record-store.js';
+import { hasIntent, keepRecord, knownRecord, pullIntentNames } from './pull-record-store.js';
 import { pullRecordText, readPulledRecord } from './pull-record-text.js';
 import { type ImagePulledRecord, mustPullToVerify, newImagePullIntent, pullRecordFileName, recordOfPull } from './pull-records.js';
 
@@ -111,8 +112,10 @@ export function recordPulled(run: ImageRun, imageRef: string, used: TrackedCrede
   const known = knownRecord(images.records, imageRef);
   // An unreadable record is replaced: the present proof counts.
   if (known === undefined && !run.recordUnreadable) return askRecord(run, imageRef, context);
-  const record = recordOfPull(known ?? null, run.request.image, imageRef, used, turn.wall);
-  assert(record !== null, 'what was pulled had a name');
+  const pulled = recordOfPull(known ?? null, run.request.image, imageRef, used, turn.wall);
+  assert(pulled !== null, 'what was pulled had a name');
+  const isFirst = known === null && imageSettings.verification.kind === 'NeverVerifyPreloadedImages';
+  const record = isFirst && run.image !== null ? withPreloadedNames(pulled, run.image, pullIntentNames(images.records)) : pulled;
   keepRecord(images.records, imageRef, record);
   turn.ask('pullRecords.write', imageAddress(run.id), 'pulled', fileOf(record));
   return null;

@@ -83,7 +83,10 @@ export class ImageStore {
 
   private fetch(reference: ImageReference, entry: SimImageEntry | undefined, now: Micros): Answer<{ readonly imageRef: string }> {
     const image = this.imageOf(reference, entry);
-    if (this.state.images.has(image.id)) return answered({ imageRef: image.id }, this.latencies.pull);
+    if (this.state.images.has(image.id)) {
+      this.keep(image);
+      return answered({ imageRef: image.id }, this.latencies.pull);
+    }
     let pull = this.state.pulls.get(reference.text);
     if (pull === undefined) {
       const transfer = Math.ceil((image.sizeBytes / (this.options.pullBytesPerSecond ?? defaultPullBytesPerSecond)) * microsPerSecond);
@@ -124,17 +127,20 @@ export class ImageStore {
   }
 
   private keep(image: RuntimeImage): void {
-    this.state.images.set(image.id, image);
+    const known = this.state.images.get(image.id);
+    const all = (names: 'repoTags' | 'repoDigests'): readonly string[] => [...new Set([...(known?.[names] ?? []), ...image[names]])];
+    this.state.images.set(image.id, known === undefined ? image : { ...known, repoTags: all('repoTags'), repoDigests: all('repoDigests') });
   }
 
   private imageOf(reference: ImageReference, entry: SimImageEntry | undefined): RuntimeImage {
     const { text, repository, tag, digest } = reference;
     const { seed } = this.options;
+    const content = entry?.content ?? text;
     const drawn = smallestImage + Math.floor(draw(streamOf(seed, 'image-size', text), 0) * (largestImage - smallestImage));
     return {
-      id: `sha256:${hexId(seed, 'image-id', text)}`,
+      id: `sha256:${hexId(seed, 'image-id', content)}`,
       repoTags: tag === null ? [] : [`${repository}:${tag}`],
-      repoDigests: [`${repository}@${digest ?? `sha256:${hexId(seed, 'image-digest', text)}`}`],
+      repoDigests: [`${repository}@${digest ?? `sha256:${hexId(seed, 'image-digest', content)}`}`],
       sizeBytes: entry?.sizeBytes ?? drawn,
       uid: entry?.uid ?? null,
       username: entry?.username ?? '',

@@ -4,6 +4,8 @@ import type { Micros } from '../../ports/micros.js';
 export interface SimImageEntry {
   readonly reference: string;
   readonly sizeBytes: number;
+  /** References with the same content are one image; absent: its own. */
+  readonly content?: string;
   /** Whether it is in the store initially. */
   readonly present?: boolean;
   readonly pinned?: boolean;
