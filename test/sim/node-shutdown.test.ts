@@ -5,7 +5,7 @@ import type { Pod } from '../../src/ports/model/pod.js';
 import type { SimClusterOptions } from '../../src/sim/index.js';
 import { scene } from './api-scene.js';
 import type { ApiWorld } from './api-world.js';
-import { minute, type PodShape, second } from './sim-pods.js';
+import { minute, type PodShape, podOf, second } from './sim-pods.js';
 
 const message = 'Pod was terminated in response to imminent node shutdown.';
 const groups = [
@@ -30,6 +30,23 @@ const nodeEvents = (world: ApiWorld): string[] =>
 const init = (world: ApiWorld) => world.node.host.state.shutdown;
 const failedAt = (world: ApiWorld, name: string): number => world.seen.find(({ pod }) => pod.metadata.name === name && pod.status?.phase === 'Failed')?.at ?? Number.NaN;
 const times = (world: ApiWorld): { readonly startTime: string; readonly endTime: string } => JSON.parse(init(world).record ?? '{}');
+
+scene(
+  'static pods of a built-in priority class end with the critical pods, though no apiserver has resolved their class',
+  (world, t) => {
+    const classes = { plain: {}, cluster: { priorityClassName: 'system-cluster-critical' }, node: { priorityClassName: 'system-node-critical' } };
+    for (const [name, spec] of Object.entries(classes)) world.node.put(`${name}.yaml`, podOf(name, { grace: 3, spec }));
+    world.create('stubborn', { grace: 15, containers: { c: 'ignore-term' } });
+    world.untilReady('stubborn', 'plain-node', 'cluster-node', 'node-node');
+    world.node.announceShutdown(true);
+    const running = (name: string): boolean => world.node.containers(world.node.pod(name)?.metadata.uid).some(({ state }) => state === 'running');
+    world.until('the plain one has ended', () => !running('plain'), 10 * second);
+    world.run(5 * second);
+    t.strictSame([running('cluster'), running('node')], [true, true], 'their turn is later');
+    world.until('all have ended', () => !running('cluster') && !running('node'), minute);
+  },
+  options,
+);
 
 scene(
   'a node goes down: the others end before the critical ones, each with the time of its group, and init goes on then',

@@ -4,6 +4,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodCondition } from '../../ports/model/pod-status.js';
 import { podRequests } from '../qos/pod-resources.js';
 import { podQosClass } from '../qos/qos-class.js';
+import { knownPriority } from '../values/pod-kind.js';
 import { compareQuantities, zeroQuantity } from '../values/quantity.js';
 import { byCodeUnits } from '../values/text-order.js';
 
@@ -21,7 +22,7 @@ export function resizeOrder(waiting: readonly WaitingResize[]): string[] {
   ranked.sort(
     (a, b) =>
       Number(a.grows) - Number(b.grows) ||
-      (b.desired.spec.priority ?? 0) - (a.desired.spec.priority ?? 0) ||
+      (knownPriority(b.desired) ?? 0) - (knownPriority(a.desired) ?? 0) ||
       Number(isGuaranteed(b.allocated)) - Number(isGuaranteed(a.allocated)) ||
       byCodeUnits(since(a.pending), since(b.pending)) ||
       byCodeUnits(a.uid, b.uid),

@@ -3,6 +3,7 @@
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStats } from '../../ports/model/stats-summary.js';
 import { resourceRequest } from '../qos/resource-request.js';
+import { knownPriority } from '../values/pod-kind.js';
 import { compareQuantities, type Quantity, quantityOf, subtractQuantities } from '../values/quantity.js';
 import { podUsage } from './pod-usage.js';
 import { type EvictionSignal, type FileSystemLayout, starvedResource } from './signals.js';
@@ -50,7 +51,7 @@ export function rankPodsForEviction(pods: readonly Pod[], stats: ReadonlyMap<str
 }
 
 function standingOf(pod: Pod, stats: PodStats | undefined, signal: EvictionSignal, layout: FileSystemLayout): Standing {
-  const priority = pod.spec.priority ?? 0;
+  const priority = knownPriority(pod) ?? 0;
   const resource = starvedResource(signal);
   if (stats === undefined) return { pod, conduct: 0, priority, aboveRequest: quantityOf(0) };
   const usage = quantityOf(podUsage(pod, stats, signal, layout));

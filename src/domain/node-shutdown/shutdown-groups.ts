@@ -5,7 +5,7 @@ import type { PodCondition, PodStatus } from '../../ports/model/pod-status.js';
 import { type Admission, admitted, rejected } from '../admission/admission-result.js';
 import { disruptionCondition } from '../eviction/eviction.js';
 import { type Nanoseconds, nanosPerSecond } from '../values/go-duration.js';
-import { systemCriticalPriority } from '../values/pod-kind.js';
+import { knownPriority, systemCriticalPriority } from '../values/pod-kind.js';
 
 export interface ShutdownConfiguration {
   readonly shutdownGracePeriod: Nanoseconds;
@@ -47,7 +47,7 @@ export function totalShutdownSeconds(priorities: readonly ShutdownPriority[]): n
 /** @param priorities lowest first, not empty */
 export function groupPods(priorities: readonly ShutdownPriority[], pods: readonly Pod[]): ShutdownGroup[] {
   const members: Pod[][] = priorities.map(() => []);
-  for (const pod of pods) members[groupIndex(priorities, pod.spec.priority ?? 0)]?.push(pod);
+  for (const pod of pods) members[groupIndex(priorities, knownPriority(pod) ?? 0)]?.push(pod);
   return priorities.map((priority, i) => ({ ...priority, pods: members[i] ?? [] }));
 }
 

@@ -3,7 +3,7 @@
 import type { Pod } from '../../ports/model/pod.js';
 import { podQosClass, type QosClass } from '../qos/qos-class.js';
 import { resourceRequest } from '../qos/resource-request.js';
-import { isCriticalPod } from '../values/pod-kind.js';
+import { isCriticalPod, knownPriority } from '../values/pod-kind.js';
 import { quantityMilliValue, quantityValue } from '../values/quantity.js';
 
 /** Reason of the victim's status and of its event, type Warning. */
@@ -38,7 +38,8 @@ type Missing = readonly bigint[];
 /** Whether a pod may be killed for another: a critical one may take from all that aren't, any other only from lower priorities. */
 export function isPreemptable(preemptor: Pod, victim: Pod): boolean {
   if (isCriticalPod(preemptor) && !isCriticalPod(victim)) return true;
-  return preemptor.spec.priority !== undefined && victim.spec.priority !== undefined && preemptor.spec.priority > victim.spec.priority;
+  const [priority, other] = [knownPriority(preemptor), knownPriority(victim)];
+  return priority !== undefined && other !== undefined && priority > other;
 }
 
 /**

@@ -28,3 +28,17 @@ export function isCriticalPod(pod: Pod): boolean {
 export function isNodeCriticalPod(pod: Pod): boolean {
   return isCriticalPod(pod) && pod.spec.priorityClassName === 'system-node-critical';
 }
+
+/** Values of the two built-in priority classes, which every cluster has and none can change. */
+const builtInPriorities: ReadonlyMap<string, number> = new Map([
+  ['system-cluster-critical', systemCriticalPriority],
+  ['system-node-critical', systemCriticalPriority + 1000],
+]);
+
+/**
+ * A pod's priority; undefined: it isn't known. The apiserver resolves class names when it admits a pod. Static pods don't pass it: of the built-in classes
+ * the value is known all the same (the reference takes it for 0, docs/differences.md).
+ */
+export function knownPriority({ spec }: Pod): number | undefined {
+  return spec.priority ?? builtInPriorities.get(spec.priorityClassName ?? '');
+}
