@@ -1,8 +1,7 @@
 // Pulls on a simulated node: order and number, the events of each, access to present images, and the sources of credentials.
 import { defaultSettings } from '../../src/domain/agent/settings.js';
 import { defaultImageSettings, type ImageSettings } from '../../src/domain/images/image-manager-state.js';
-import { pullRecordText } from '../../src/domain/images/pull-record-text.js';
-import { newImagePullIntent, pullRecordFileName } from '../../src/domain/images/pull-records.js';
+import { pullRecordFileName } from '../../src/domain/images/pull-records.js';
 import type { Secret } from '../../src/ports/model/config-objects.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { SimClusterOptions } from '../../src/sim/index.js';
@@ -230,56 +229,6 @@ scenario("an image that was there before anyone pulled it is everyone's", { runt
   node.put('p.yaml', withPolicy(podOf('p', { uid: 'p', image: 'r.io/a:1' }), 'Never'));
   stage.untilPhase('p', 'Running', 10 * second);
   t.strictSame(messages(stage, 'p', 'Pulled'), ['Container image "r.io/a:1" already present on machine and can be accessed by the pod']);
-});
-
-// One content under several names: what a pull under one of them means for the others.
-const shared = (reference: string, more: object = {}) => ({ reference, sizeBytes: 50 * mega, content: 'same', ...more });
-const mirrored = {
-  ...otherSource,
-  runtime: {
-    images: [
-      shared('r.io/base:1', { present: true }),
-      shared('r.io/twice:1', { present: true }),
-      shared('r.io/twice:2', { accepts: [registryLogin] }),
-      shared('r.io/private:1', { accepts: [registryLogin] }),
-    ],
-  },
-};
-const named = (name: string, image: string, policy = 'Never') => withPolicy(podOf(name, { uid: name, image, spec: { enableServiceLinks: true } }), policy);
-
-scenario('a name that was preloaded stays everyone’s when its content is pulled under another name', mirrored, (stage) => {
-  const { t, node } = stage;
-  tell(stage, pullSecret('s', 'right'));
-  const first = privatePod('first', ['s']);
-  send(stage, first);
-  stage.untilPhase('first', 'Running', 20 * second);
-  const rows: readonly (readonly [Pod, boolean])[] = [
-    [named('base', 'r.io/base:1'), true],
-    [named('twice', 'r.io/twice:1'), true],
-    [named('nobody', 'r.io/private:1'), false],
-    [privatePod('again', ['s'], 'Never'), true],
-  ];
-  for (const restarted of [false, true]) {
-    if (restarted) node.start();
-    if (restarted) tell(stage, pullSecret('s', 'right'));
-    send(stage, first, ...rows.map(([pod]) => pod));
-    stage.run(20 * second);
-    for (const [{ metadata }, may] of rows) t.equal(node.status(metadata.name)?.phase, may ? 'Running' : 'Pending', `${metadata.name}${restarted ? ' after a restart' : ''}`);
-  }
-});
-
-scenario('an interrupted pull of a preloaded content closes only the name that was pulled', { ...mirrored }, (stage) => {
-  const { t, node } = stage;
-  node.host.state.pullRecords.pulling.set(pullRecordFileName('r.io/private:1'), pullRecordText(newImagePullIntent('r.io/private:1')));
-  node.runtime.images.pull(
-    { image: { image: 'r.io/private:1', annotations: {}, runtimeHandler: '' }, credentials: registryLogin, sandboxConfig: null } as never,
-    stage.cluster.now,
-  );
-  node.start();
-  stage.run(10 * second);
-  send(stage, named('base', 'r.io/base:1'), named('nobody', 'r.io/private:1'));
-  stage.run(20 * second);
-  t.strictSame([node.status('base')?.phase, node.status('nobody')?.phase], ['Running', 'Pending']);
 });
 
 const killMoments = [0.2, 0.5, 1, 1.35, 1.5, 2];
