@@ -344,12 +344,15 @@ export class KubeletServer {
 
   private begun(request: IncomingMessage): number {
     this.options.onBegun?.({ method: request.method ?? '', path: splitTarget(request.url ?? '').path });
-    return Date.now();
+    return performance.now();
   }
 
-  private served(request: IncomingMessage, status: number, startedMillis: number): void {
+  /** @param begunAt of the monotonic clock, milliseconds */
+  private served(request: IncomingMessage, status: number, begunAt: number): void {
     const { method = '', url = '', headers } = request;
     this.traces.get(request)?.served(status);
-    this.options.onServed?.({ method, path: splitTarget(url).path, upgrade: headers.upgrade ?? null, status, startedMillis, endedMillis: Date.now() });
+    const endedMillis = Date.now();
+    const startedMillis = endedMillis - (performance.now() - begunAt);
+    this.options.onServed?.({ method, path: splitTarget(url).path, upgrade: headers.upgrade ?? null, status, startedMillis, endedMillis });
   }
 }

@@ -68,7 +68,7 @@ export class ResourceMetrics {
   private async scrape(nodes: readonly Named[]): Promise<void> {
     const names = new Set(nodes.map(({ metadata }) => metadata.name));
     for (const name of this.known.keys()) if (!names.has(name)) this.known.delete(name);
-    const end = Date.now() + secondSampleMillis;
+    const end = performance.now() + secondSampleMillis;
     await Promise.all(
       nodes.map(async (node) => {
         const { name } = node.metadata;
@@ -78,7 +78,7 @@ export class ResourceMetrics {
           this.take(name, sample);
           if (this.known.get(name)?.before !== null) return;
           await delay(lookAgainMillis);
-        } while (Date.now() < end);
+        } while (performance.now() < end);
       }),
     );
   }

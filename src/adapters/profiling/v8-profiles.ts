@@ -40,6 +40,7 @@ export function takeCpuProfile(seconds: number, signal: AbortSignal): Promise<Bu
 export function takeHeapProfile(seconds: number, signal: AbortSignal): Promise<Buffer> {
   return alone('heap', async (session) => {
     const startedMillis = Date.now();
+    const begunAt = performance.now();
     await session.post('HeapProfiler.enable');
     await session.post('HeapProfiler.startSampling', { samplingInterval: heapIntervalBytes });
     await delay(seconds * 1_000, undefined, { signal }).catch(() => {});
@@ -48,7 +49,7 @@ export function takeHeapProfile(seconds: number, signal: AbortSignal): Promise<B
       valueTypes: [{ type: 'inuse_space', unit: 'bytes' }],
       samples: heapSamples(profile),
       startedMillis,
-      durationNanos: (Date.now() - startedMillis) * 1e6,
+      durationNanos: (performance.now() - begunAt) * 1e6,
       periodType: { type: 'space', unit: 'bytes' },
       period: heapIntervalBytes,
     });

@@ -19,9 +19,9 @@ const lookEveryMillis = 100;
 /** Resolves to the remaining objects, one text each. */
 export async function removePods(daemon: Daemon): Promise<string[]> {
   daemon.withdrawPods();
-  const deadline = Date.now() + agentMillis;
+  const deadline = performance.now() + agentMillis;
   let left = await ownPods(daemon);
-  while (left.some(isRunning) && Date.now() < deadline) {
+  while (left.some(isRunning) && performance.now() < deadline) {
     await delay(lookEveryMillis);
     left = await ownPods(daemon);
   }

@@ -9,6 +9,7 @@ import { plantedAsideBugs } from './planted-aside-bugs.js';
 import { plantedClaimBugs } from './planted-claim-bugs.js';
 import { plantedCsiBugs } from './planted-csi-bugs.js';
 import { isReplyTo, plantAddress, planted } from './planted-machine.js';
+import { plantedTimeBugs } from './planted-time-bugs.js';
 import { plantedVolumeBugs } from './planted-volume-bugs.js';
 
 export interface PlantedBug {
@@ -141,6 +142,7 @@ export const plantedWorld = {
 
 export const plantedBugs: readonly PlantedBug[] = [
   ...plantedApiBugs,
+  ...plantedTimeBugs,
   ...plantedVolumeBugs,
   ...plantedCsiBugs,
   ...plantedAlignmentBugs,

@@ -20,7 +20,10 @@ export interface AuthenticationOptions {
   readonly certificates: ClientCertificates | null;
   readonly tokens: { readonly reviews: Pick<AccessReviews, 'reviewToken'>; readonly cacheMillis: number } | null;
   readonly anonymous: boolean;
+  /** Of the monotonic clock: how long answers are kept. */
   readonly nowMillis: () => number;
+  /** Of the wall clock, which certificates go by; absent: that of the process. */
+  readonly wallMillis?: () => number;
   readonly retries?: RetryTimes;
   /** Called for each request authenticated by a certificate, with the certificate's remaining validity. */
   readonly onCertificate?: (remainingMillis: number) => void;
@@ -44,12 +47,12 @@ export class Authenticator {
 
   /** null: 401. */
   async authenticate({ headers, certificate }: Credentials): Promise<UserInfo | null> {
-    const { certificates, tokens, anonymous, nowMillis, onCertificate } = this.options;
+    const { certificates, tokens, anonymous, wallMillis = Date.now, onCertificate } = this.options;
     let failed = false;
     if (certificates !== null && certificate !== null) {
       const user = certificates.userOf(certificate);
       if (user !== null && user !== 'invalid') {
-        onCertificate?.(certificate.validToMillis - nowMillis());
+        onCertificate?.(certificate.validToMillis - wallMillis());
         return withGroup(user);
       }
       failed ||= user === 'invalid';

@@ -15,6 +15,7 @@ export interface WebhookOptions {
   readonly reviews: Pick<AccessReviews, 'reviewAccess'>;
   readonly allowedMillis: number;
   readonly deniedMillis: number;
+  /** Of the monotonic clock. */
   readonly nowMillis: () => number;
   readonly onError: (error: unknown) => void;
   readonly retries?: RetryTimes;

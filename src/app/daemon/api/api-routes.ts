@@ -116,7 +116,7 @@ function zPages({ loaded }: DaemonContext, startedMillis: number, flags: () => R
   const hasFlags = featureEnabled(gates, 'ComponentFlagz');
   const statusz = statuszRoute(() => ({
     startTime: formatRfc3339(instantOf(startedMillis * 1000)),
-    uptimeSeconds: Math.floor((Date.now() - startedMillis) / 1000),
+    uptimeSeconds: Math.floor(process.uptime()),
     runtimeVersion: process.version,
     binaryVersion: reportedVersion(),
     emulationVersion: reportedVersion(),

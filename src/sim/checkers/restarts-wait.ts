@@ -1,0 +1,51 @@
+// Crash-loop back-off: from the second restart on a container waits 10 s after its end, twice as long after each further one, up to the maximum. The
+// intervals are those of the monotonic clock: setting the wall clock neither ends nor prolongs them. A restarted agent begins to count again, and a
+// back-off that was not used for twice the maximum is forgotten.
+import { containerLabels } from '../../domain/values/container-labels.js';
+import type { Micros } from '../../ports/micros.js';
+import type { CheckedNode, Checker } from './checker.js';
+
+interface Restarts {
+  /** Starts that followed on an end, without a pause that lets them be forgotten. */
+  count: number;
+  lastAt: Micros;
+}
+
+/** Ends are known to the second. */
+const slack: Micros = 1_100_000;
+const initial: Micros = 10_000_000;
+const longest: Micros = 300_000_000;
+
+export const restartsWait: Checker<Map<string, Restarts>> = {
+  name: 'restarts-wait',
+  fresh: () => new Map(),
+  look(memory, what, node, report) {
+    if (what.kind === 'started') memory.clear();
+    if (what.kind !== 'command' || what.command.op !== 'containers.create') return;
+    const { sandboxId, config, sandboxConfig } = what.command.request;
+    const { name } = config.metadata;
+    const { uid } = sandboxConfig.metadata;
+    const endedAt = newestEnd(node, uid, name);
+    if (endedAt === null) return;
+    // A container with another image or other resources is another one.
+    const key = JSON.stringify([uid, name, sandboxId, config.image, node.agent.pods.pods.get(uid)?.spec.containers, node.agent.pods.pods.get(uid)?.spec.initContainers]);
+    const max = node.agent.settings.maxContainerRestartPeriod ?? longest;
+    const before = memory.get(key) ?? null;
+    const isForgotten = before === null || node.now - before.lastAt > 2 * max;
+    if (!isForgotten) {
+      const delay = Math.min(Math.min(initial, max) * 2 ** (before.count - 1), max);
+      if (node.now - endedAt < delay - slack) report(`container ${name} of pod ${uid} starts again ${(node.now - endedAt) / 1e6} s after its end, and not after ${delay / 1e6} s`);
+    }
+    memory.set(key, { count: isForgotten ? 1 : before.count + 1, lastAt: node.now });
+  },
+};
+
+/** When the last of its name ended; null: none is there that has. */
+function newestEnd({ runtime }: CheckedNode, uid: string, name: string): Micros | null {
+  let newest: Micros | null = null;
+  for (const { podUid, config, state, finishedAt } of runtime.containers.values()) {
+    if (podUid !== uid || config.labels[containerLabels.containerName] !== name || state !== 'exited' || finishedAt === null) continue;
+    newest = Math.max(newest ?? 0, finishedAt);
+  }
+  return newest;
+}
