@@ -2,7 +2,7 @@
 // Files named `*.alone.test.ts` run after the others, one at a time: they change something that the whole machine shares.
 // Where CI is set, a few failed files run a second time, alone: on a machine that others load too, one late timer of thousands must not decide.
 // Which they were is printed last, so that each is looked into.
-// Invariant: the list comes from the sources, and a file that did not run, or ran no test, fails the run.
+// Invariant: the list comes from the sources, and a file that did not run, or ran no test, or a warning of Node in any process, fails the run.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -20,7 +20,9 @@ const fileTimeoutMs = { ci: 10 * 60_000, nightly: 2 * 60 * 60_000, soak: 24 * 60
 const patienceSeconds = '180';
 const suffixes = { ci: ['.test.ts'], nightly: ['.test.ts', '.nightly.ts'], soak: ['.soak.ts'] };
 const secondChancesMax = process.env.CI ? 3 : 0;
-const noTotals = { counts: {}, files: [], failed: [], empty: [] };
+const noTotals = { counts: {}, files: [], failed: [], empty: [], warnings: [] };
+/** Of every process that inherits the environment, those that tests start included. */
+const catchWarnings = `--import=${new URL('./catch-warnings.mjs', import.meta.url)}`;
 const countNames = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo'];
 
 const { tier, words } = parse(process.argv.slice(2));
@@ -58,15 +60,30 @@ function run(list, width) {
   if (list.length === 0) return { status: 0, totals: noTotals };
   const directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   const totals = join(directory, 'totals.json');
+  const warnings = join(directory, 'warnings.ndjson');
   const options = [`--test-concurrency=${width}`, `--test-timeout=${fileTimeoutMs[tier]}`, `--test-reporter=${new URL('./test-reporter.mjs', import.meta.url)}`];
   const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', ...options, ...list], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { TAP_TIMEOUT: patienceSeconds, ...process.env, KUBELET_TS_TEST_TOTALS: totals, KUBELET_TS_TIER: tier },
+    env: {
+      TAP_TIMEOUT: patienceSeconds,
+      ...process.env,
+      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${catchWarnings}`.trim(),
+      KUBELET_TS_TEST_TOTALS: totals,
+      KUBELET_TS_TEST_WARNINGS: warnings,
+      KUBELET_TS_TIER: tier,
+    },
   });
-  const result = { status, totals: existsSync(totals) ? JSON.parse(readFileSync(totals, 'utf8')) : noTotals };
+  const result = { status, totals: { ...(existsSync(totals) ? JSON.parse(readFileSync(totals, 'utf8')) : noTotals), warnings: warningsIn(warnings) } };
   rmSync(directory, { recursive: true });
   return result;
+}
+
+/** One text each. */
+function warningsIn(file) {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line)).map(({ program, warning }) => `warning of Node in ${relative(root, program)}: ${warning}`);
 }
 
 /** Prints what went wrong, then the figures in the form of Node's own runner. True when all is well. */
@@ -74,6 +91,7 @@ function summarise() {
   const ran = new Set(runs.flatMap((one) => one.totals.files));
   const problems = files.filter((file) => !ran.has(file)).map((file) => `did not run: ${relative(root, file)}`);
   problems.push(...runs.flatMap((one) => one.totals.empty).map((file) => `ran no test: ${relative(root, file)}; skip with t.test(name, { skip: reason }), so that it shows`));
+  problems.push(...new Set(runs.flatMap((one) => one.totals.warnings)));
   if (files.length === 0) problems.push(`no test file matches: ${words.join(' ') || suffixes[tier].join(', ')}`);
   for (const problem of problems) console.log(`FAILED ${problem}`);
   const crashed = runs.filter((one) => one.status !== 0 && one.totals.failed.length === 0).length;

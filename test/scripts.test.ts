@@ -69,6 +69,23 @@ t.test('npm test runs every file, says what was skipped, and sums up as Node doe
   t.match(project.run('test.mjs'), { status: 1, output: /TS2322[\s\S]*test: the sources do not compile/ });
 });
 
+t.test('a warning of Node fails the run, in whatever process it is', async (t) => {
+  const warns = "process.emitWarning('too many of something', 'MaxListenersExceededWarning');";
+  const sources = {
+    'in the test': `import { test } from 'node:test';\ntest('warns', () => { ${warns} });\n`,
+    'in a program that the test starts': `import { test } from 'node:test';\nimport { spawnSync } from 'node:child_process';\ntest('warns', () => { spawnSync(process.execPath, ['-e', ${JSON.stringify(warns)}]); });\n`,
+  };
+  for (const [where, source] of Object.entries(sources)) {
+    const project = new Project();
+    t.teardown(() => project.remove());
+    project.write('test/a.test.ts', source);
+    const { status, output } = project.run('test.mjs');
+    t.equal(status, 1, where);
+    t.match(output, /FAILED warning of Node in .*MaxListenersExceededWarning: too many of something/, where);
+    t.match(output, /# fail 1\n/);
+  }
+});
+
 t.test('npm start bundles when something changed, and only then', async (t) => {
   const project = new Project();
   t.teardown(() => project.remove());

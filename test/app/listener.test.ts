@@ -12,7 +12,7 @@ import { Stage } from './stage.js';
 t.setTimeout(120_000);
 
 let text = '';
-const output = { write: () => true, once: () => {} };
+const output = { write: () => true, destroyed: false, writableNeedDrain: false, on: () => {}, off: () => {} };
 const error = {
   write(part: string): boolean {
     text += part;

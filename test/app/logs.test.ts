@@ -16,7 +16,10 @@ class Output {
     return true;
   }
 
-  once(): void {}
+  readonly destroyed = false;
+  readonly writableNeedDrain = false;
+  on(): void {}
+  off(): void {}
 }
 
 function asking(stage: Stage, daemon: Daemon) {

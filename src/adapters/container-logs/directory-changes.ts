@@ -88,6 +88,10 @@ export class DirectoryChanges {
   isToBeWoken = false;
   private changed = false;
   private wake: (() => void) | null = null;
+  private signal: AbortSignal | null = null;
+  private readonly aborted = (): void => this.wake?.();
+  private timer: NodeJS.Timeout | null = null;
+  private timerMillis = 0;
 
   constructor(
     private readonly watches: DirectoryWatches,
@@ -98,24 +102,35 @@ export class DirectoryChanges {
   async next(millis: number, signal: AbortSignal): Promise<boolean> {
     if (!this.isWatched) this.isWatched = this.watches.add(this.path);
     if (!this.changed && !signal.aborted) {
-      let stopWaiting = () => {};
+      this.listenTo(signal);
+      this.startTimer(millis);
       await new Promise<void>((resolve) => {
-        const wake = () => resolve();
-        // Readers that began to wait together would all be woken in one turn.
-        const timer = setTimeout(() => this.watches.wakeSoon(this), millis);
-        signal.addEventListener('abort', wake);
-        this.wake = wake;
-        stopWaiting = () => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', wake);
-        };
+        this.wake = resolve;
       });
-      stopWaiting();
     }
     const changed = this.changed;
     this.wake = null;
     this.changed = false;
     return changed;
+  }
+
+  /** One listener for all waits: a follower waits once for each change. */
+  private listenTo(signal: AbortSignal): void {
+    if (this.signal === signal) return;
+    this.signal?.removeEventListener('abort', this.aborted);
+    this.signal = signal;
+    signal.addEventListener('abort', this.aborted);
+  }
+
+  /** One timer for all waits. Readers that began to wait together would all be woken in one turn. */
+  private startTimer(millis: number): void {
+    if (this.timer !== null && this.timerMillis === millis) {
+      this.timer.refresh();
+      return;
+    }
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timerMillis = millis;
+    this.timer = setTimeout(() => this.watches.wakeSoon(this), millis);
   }
 
   happened(isWatched: boolean): void {
@@ -131,6 +146,9 @@ export class DirectoryChanges {
 
   close(): void {
     this.watches.forget(this);
+    this.signal?.removeEventListener('abort', this.aborted);
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
     this.wake?.();
   }
 }

@@ -1,8 +1,10 @@
 // The face of the HTTP server adapter.
+
 export { type AccessReviews, ApiAccessReviews, type UserInfo } from './access/access-reviews.js';
 export { Authenticator } from './access/authenticators.js';
 export { type Authorizer, alwaysAllow, WebhookAuthorizer } from './access/authorizers.js';
 export { ClientCertificates } from './access/client-certificates.js';
+export { Drain, type DrainingOutput } from './drain.js';
 export { healthRoutes, pingOnly } from './health-routes.js';
 export { goJson, type HttpAnswer, plainText, strictText } from './http-answer.js';
 export type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';

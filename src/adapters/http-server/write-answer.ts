@@ -1,5 +1,6 @@
 // Writes an answer, at once or as a stream. Invariant: a slow client slows the writer down, and a closed one ends it.
 import type { ServerResponse } from 'node:http';
+import { Drain } from './drain.js';
 import type { HttpAnswer } from './http-answer.js';
 import type { StreamAnswer } from './kubelet-routes.js';
 
@@ -27,29 +28,4 @@ export async function writeAnswer(response: ServerResponse, method: string, answ
     drain.end();
   }
   response.end();
-}
-
-/** Lets a writer wait for a slow reader, with one pair of listeners for the whole answer. */
-class Drain {
-  private resolve: (() => void) | null = null;
-  private readonly wake = (): void => {
-    this.resolve?.();
-    this.resolve = null;
-  };
-
-  constructor(private readonly response: ServerResponse) {
-    response.on('drain', this.wake).on('close', this.wake);
-  }
-
-  /** Resolves when the reader has accepted the written data, or is gone. */
-  async next(): Promise<void> {
-    if (this.response.destroyed || !this.response.writableNeedDrain) return;
-    await new Promise<void>((resolve) => {
-      this.resolve = resolve;
-    });
-  }
-
-  end(): void {
-    this.response.off('drain', this.wake).off('close', this.wake);
-  }
 }

@@ -3,6 +3,7 @@
 
 import { join } from 'node:path';
 import { type ContainerLogFile, FileLogReader } from '../../adapters/container-logs/index.js';
+import { Drain, type DrainingOutput } from '../../adapters/http-server/index.js';
 import { openNativeLinux } from '../../adapters/native-linux/index.js';
 import { containerOfLogs } from '../../domain/logs/log-container.js';
 import { parseGoDuration } from '../../domain/values/go-duration.js';
@@ -42,9 +43,8 @@ interface LogsOptions {
 }
 
 /** The output stream; false: wait for `drain`. */
-export interface LogOutput {
+export interface LogOutput extends DrainingOutput {
   write(bytes: string | Uint8Array): boolean;
-  once(event: 'drain', listener: () => void): unknown;
 }
 
 export async function logs(
@@ -63,16 +63,20 @@ export async function logs(
     return 2;
   }
   const native = options.read.follow ? openNativeLinux({ kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false) : null;
+  const drain = new Drain(output);
   try {
     const reader = new FileLogReader({ openFileWatch: native === null ? null : (listener) => native.openFileWatch(listener) });
     for await (const { bytes } of reader.read({ log: await findLog(options), options: options.read, signal })) {
-      if (!output.write(bytes)) await new Promise<void>((resolve) => output.once('drain', resolve));
+      if (!output.write(bytes)) await drain.next();
+      if (output.destroyed) break;
     }
     return 0;
   } catch (failure) {
     const cause = failure instanceof Error && failure.cause instanceof Error && failure.message === 'fetch failed' ? `${options.agent}: ${failure.cause.message}` : null;
     error.write(`kubelet-ctl logs: ${cause ?? (failure instanceof Error ? failure.message : String(failure))}\n`);
     return 1;
+  } finally {
+    drain.end();
   }
 }
 

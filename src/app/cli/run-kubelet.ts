@@ -24,6 +24,7 @@ import { readOwnSettings } from '../daemon/own-settings.js';
 import { type Daemon, startDaemon } from '../daemon/start-daemon.js';
 import { StartRefusal } from '../daemon/start-refusal.js';
 import { helpText } from './help-text.js';
+import { logProcessWarnings } from './process-warnings.js';
 import { reportedVersion, versionText } from './version.js';
 
 const kernelLogPath = '/dev/kmsg';
@@ -38,6 +39,7 @@ export async function runKubelet(words: readonly string[]): Promise<number> {
   let logger: Logger | null = null;
   const clock = new WallAnchoredClock(({ direction, by }) => logger?.log('warn', 'The wall clock was set', { direction, seconds: by / microsPerSecond }));
   const early = stderrLogger(clock, 'text', 0);
+  logProcessWarnings(() => logger ?? early);
   const loaded = loadConfiguration(words, new FileConfigurationSource(), { cgroupVersion: readHost().cgroupVersion });
   switch (loaded.kind) {
     case 'help':

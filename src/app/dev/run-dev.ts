@@ -14,6 +14,7 @@ import { openNativeLinux } from '../../adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../adapters/time/index.js';
 import type { KernelLog } from '../../ports/outbound/kernel-log.js';
 import { podRows } from '../cli/pod-rows.js';
+import { logProcessWarnings } from '../cli/process-warnings.js';
 import { whenReaderIsGone } from '../cli/standard-output.js';
 import { type Daemon, startDaemon } from '../daemon/start-daemon.js';
 import { StartRefusal } from '../daemon/start-refusal.js';
@@ -92,6 +93,7 @@ class Demonstration {
     // The containers of a mock runtime are not in the kernel's log, which not every user may read.
     const native = this.mock === null ? opened : { ...opened, openKernelLog: () => noKernelLog };
     const logger = DevLog.create((line) => this.view.note(line), this.options.verbose, this.clock);
+    logProcessWarnings(() => logger);
     return startDaemon({ loaded, profile: this.stage.profile(this.mock), logger, setVerbosity: () => {}, logFailure: () => null, clock: this.clock, native, environment: {} });
   }
 
