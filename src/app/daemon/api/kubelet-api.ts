@@ -17,6 +17,7 @@ import {
 } from '../../../adapters/http-server/index.js';
 import { readTextFileSync } from '../../../adapters/text/index.js';
 import { requestPolicy } from '../../../domain/authorization/request-policy.js';
+import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import { opennessWarning, tlsWarnings } from '../../../domain/configuration/server-warnings.js';
 import type { StartupValues } from '../../../domain/configuration/startup-checks.js';
 import { nanosPerMillisecond } from '../../../domain/values/go-duration.js';
@@ -32,7 +33,7 @@ import type { NodeNumbers } from '../stats/open-node-stats.js';
 import type { Teardown } from '../teardown.js';
 import { allRoutes, readOnlyRoutes } from './api-routes.js';
 import { isIssued, issuedPair, keepIssued } from './issued-serving.js';
-import { watchReplaced } from './replaced-files.js';
+import { ReplacedFiles, type ReplacedFilesOptions } from './replaced-files.js';
 import { ownServingPair, readServingPair, type ServingFiles, servingFilesIn } from './serving-files.js';
 
 /** The time for requests in progress when the daemon stops. */
@@ -163,24 +164,28 @@ function accessRules(
 }
 
 function watchCredentials(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, server: KubeletServer, tls: ServerTls): void {
-  const { loaded, logger } = context;
+  const { loaded, logger, native } = context;
   const { tlsCertFile, tlsPrivateKeyFile, authentication } = loaded.configuration;
   const { clientCAFile } = authentication.x509;
+  const follow = <Content>(files: Pick<ReplacedFilesOptions<Content>, 'what' | 'files' | 'read' | 'take'>): void => {
+    const followed = ReplacedFiles.follow({ ...files, logger, openFileWatch: (listener) => native.openFileWatch(listener) });
+    teardown.add(files.what, () => followed.close());
+  };
   let current = tls;
   const serve = (changed: ServerTls) => {
     current = changed;
     server.replaceTls(changed);
   };
   if (isIssued(context)) keepIssued(context, resolver, teardown, nodeName, (pair) => serve({ ...current, pair }));
-  else if (tlsCertFile !== '' && tlsPrivateKeyFile !== '') {
+  else if (tlsCertFile !== '' && tlsPrivateKeyFile !== '' && featureEnabled(loaded.gates, 'ReloadKubeletServerCertificateFile')) {
     const read = () => readServingPair(tlsCertFile, tlsPrivateKeyFile);
-    watchReplaced('serving certificate', [tlsCertFile, tlsPrivateKeyFile], read, (pair) => serve({ ...current, pair }), logger, teardown);
+    follow({ what: 'serving certificate', files: [tlsCertFile, tlsPrivateKeyFile], read, take: (pair) => serve({ ...current, pair }) });
   }
   const { clientCertificates: certificates } = tls;
-  if (certificates === null) return;
+  if (certificates === null || !featureEnabled(loaded.gates, 'ReloadKubeletClientCAFile')) return;
   const take = (authorities: string) => {
     certificates.replace(authorities);
     serve({ ...current });
   };
-  watchReplaced('client authorities', [clientCAFile], () => readAuthorities(clientCAFile), take, logger, teardown);
+  follow({ what: 'client authorities', files: [clientCAFile], read: () => readAuthorities(clientCAFile), take });
 }
