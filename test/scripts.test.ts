@@ -73,7 +73,11 @@ t.test('a warning of Node fails the run, in whatever process it is', async (t) =
   const warns = "process.emitWarning('too many of something', 'MaxListenersExceededWarning');";
   const sources = {
     'in the test': `import { test } from 'node:test';\ntest('warns', () => { ${warns} });\n`,
-    'in a program that the test starts': `import { test } from 'node:test';\nimport { spawnSync } from 'node:child_process';\ntest('warns', () => { spawnSync(process.execPath, ['-e', ${JSON.stringify(warns)}]); });\n`,
+    'in a program that the test starts': [
+      "import { test } from 'node:test';",
+      "import { spawnSync } from 'node:child_process';",
+      `test('warns', () => { spawnSync(process.execPath, ['-e', ${JSON.stringify(warns)}]); });`,
+    ].join('\n'),
   };
   for (const [where, source] of Object.entries(sources)) {
     const project = new Project();

@@ -55,6 +55,58 @@ t.test('http: what is sent', async (t) => {
   ]);
 });
 
+t.test('http: headers that Go’s client keeps for itself are not sent, whatever the pod says', async (t) => {
+  let seen: readonly string[] = [];
+  const { port } = await served(t, (request, response) => {
+    seen = request.rawHeaders;
+    // A request with a body that never comes would hang here.
+    request.resume().once('end', () => response.end('fine'));
+  });
+  const rows: readonly (readonly [given: Record<string, readonly string[]>, sent: Record<string, string>, absent: readonly string[]])[] = [
+    [{ 'User-Agent': [''] }, {}, ['User-Agent']],
+    [{ 'User-Agent': ['first', 'second'] }, { 'User-Agent': 'first' }, []],
+    [{ 'Content-Length': ['100'] }, {}, ['Content-Length']],
+    [{ 'Transfer-Encoding': ['chunked'] }, {}, ['Transfer-Encoding']],
+    [{ Trailer: ['X-Late'] }, {}, ['Trailer']],
+    [{ Host: [''] }, { Host: `127.0.0.1:${port}` }, []],
+    [{ Host: ['app.example', 'other.example'] }, { Host: 'app.example' }, []],
+    [{ 'X-Own': ['1'] }, { 'X-Own': '1' }, []],
+  ];
+  for (const [given, sent, absent] of rows) {
+    const name = JSON.stringify(given);
+    const answer = await probing.http({ url: `http://127.0.0.1:${port}/`, headers: given, timeoutMicros: patience }, call);
+    t.match(answer, { kind: 'answered', statusCode: 200 }, name);
+    const pairs = seen.flatMap((text, i) => (i % 2 === 0 ? [[text, seen[i + 1] ?? ''] as const] : []));
+    for (const [header, value] of Object.entries(sent))
+      t.strictSame(
+        pairs.filter(([key]) => key.toLowerCase() === header.toLowerCase()),
+        [[header, value]],
+        name,
+      );
+    for (const header of absent)
+      t.notOk(
+        pairs.some(([key]) => key.toLowerCase() === header.toLowerCase()),
+        `${name}: no ${header}`,
+      );
+  }
+});
+
+t.test('http: a body is waited for until the limit of what is shown, and no further', async (t) => {
+  const limit = 10 * 1024;
+  const { port } = await served(t, ({ url = '' }, response) => {
+    // What is written, and then nothing more.
+    response.write(url === '/character' ? `${'x'.repeat(limit - 1)}é` : 'x'.repeat(Number(url.slice(1))));
+  });
+  const get = (path: string, timeoutMicros: number) => probing.http({ url: `http://127.0.0.1:${port}${path}`, headers, timeoutMicros }, call);
+  for (const length of [limit, limit + 1, limit + 2]) {
+    const answer = await get(`/${length}`, patience);
+    t.match(answer, { kind: 'answered', bodyReadError: null }, `${length} bytes`);
+    t.ok(answer.kind === 'answered' && answer.body.length >= limit, `${length} bytes are there`);
+  }
+  t.match(await get('/character', patience), { kind: 'answered', bodyReadError: null, body: /xé$/ }, 'a character at the limit is whole');
+  t.match(await get(`/${limit - 1}`, 300_000), { kind: 'answered', bodyReadError: /context deadline exceeded/ }, 'a byte less is half an answer');
+});
+
 t.test('http: redirects stay on the host', async (t) => {
   const { port } = await served(t, ({ url = '' }, response) => {
     const locations: Record<string, string> = { '/once': '/end', '/away': 'http://other.invalid/', '/loop': '/loop' };

@@ -50,6 +50,14 @@ class DataRun {
     if (this.admin.create('secrets', object).code !== 201) this.admin.patch('secrets', name, { stringData: data });
   }
 
+  /** Puts data where no request could put it. */
+  store(resource: 'configmaps' | 'secrets', name: string, data: Readonly<Record<string, string>>): void {
+    const objects = this.cluster.apiserver.state.store.objects.get(resource);
+    const object = objects?.get(`default/${name}`);
+    if (object === undefined) throw new Error(`${resource} ${name} is not there`);
+    objects?.set(`default/${name}`, { ...object, data });
+  }
+
   phase(name: string): string {
     const { body } = this.admin.get('pods', name);
     return (body.status as { readonly phase?: string } | undefined)?.phase ?? '';
@@ -145,6 +153,31 @@ t.test('variables that can’t be had', async (t) => {
   run.pod('a', { containers: [{ name: 'main', image: 'app:1', env: [{ name: 'X', valueFrom: { configMapKeyRef: { name: 'settings', key: 'no' } } }] }] });
   run.run(20 * second);
   t.match(run.waiting('a'), { reason: 'CreateContainerConfigError', message: "couldn't find key no in ConfigMap default/settings" });
+});
+
+t.test('keys that are no names of variables are left out, and an event names them', async (t) => {
+  const run = new DataRun();
+  run.configMap('settings', { good: '1' });
+  run.secret('login', { good: 'x' });
+  // A server of v1.36 refuses such keys; what one of another version has stored, it serves.
+  run.store('configmaps', 'settings', { good: '1', 'with-dash.and dot': '2', 'k=v': '3', 'a=': '4' });
+  run.store('secrets', 'login', { ünï: 'bg==' });
+  const envFrom = [
+    { configMapRef: { name: 'settings' } },
+    { secretRef: { name: 'login' }, prefix: 'S_' },
+    { configMapRef: { name: 'settings' }, prefix: 'OK ' },
+    { configMapRef: { name: 'absent', optional: true } },
+  ];
+  const uid = run.pod('a', { containers: [{ name: 'main', image: 'app:1', envFrom }] });
+  run.run(20 * second);
+  t.equal(run.phase('a'), 'Running', 'the container starts without them');
+  const names = Object.keys(run.env(uid)).filter((name) => !/SERVICE|KUBERNETES/.test(name));
+  t.strictSame(names.sort(), ['OK good', 'OK with-dash.and dot', 'good', 'with-dash.and dot'], 'printable ASCII without = is a name, by the rule of v1.36');
+  t.strictSame(run.messages('a', 'InvalidEnvironmentVariableNames').sort(), [
+    'Keys [OK a=, OK k=v] from the EnvFrom configMap default/settings were skipped since they are considered invalid environment variable names.',
+    'Keys [S_ünï] from the EnvFrom secret default/login were skipped since they are considered invalid environment variable names.',
+    'Keys [a=, k=v] from the EnvFrom configMap default/settings were skipped since they are considered invalid environment variable names.',
+  ]);
 });
 
 t.test('volumes follow what they show', async (t) => {

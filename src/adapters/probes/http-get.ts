@@ -7,8 +7,12 @@ import { redirectDecision } from '../../domain/values/http-redirect.js';
 import type { HttpGetAnswer, HttpGetRequest } from '../../ports/outbound/probing.js';
 import { connectionErrorText } from './connection-errors.js';
 
-/** How much of a body is shown, and the rest of a character that begins within it. */
-const bodyMaxBytes = 10 * 1024 + 3;
+/** How much of a body is waited for and shown. */
+const bodyMaxBytes = 10 * 1024;
+/** The rest of a character that begins within it, if it has arrived. */
+const characterRestBytes = 3;
+/** Go's client sends these by itself, or not at all; it ignores those of its caller. */
+const ownHeaders: ReadonlySet<string> = new Set(['Content-Length', 'Trailer', 'Transfer-Encoding']);
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** As in the Go kubelet: a workload may send more than Node's 16 KiB of headers. */
 const headersMaxBytes = 10 * 1024 * 1024;
@@ -86,7 +90,7 @@ class Limit {
 
 function send(url: string, headers: HttpGetRequest['headers'], limit: Limit): Promise<IncomingMessage> {
   const { scheme, host, port, target } = partsOf(url);
-  const sent = Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, name === 'Host' ? (values[0] ?? '') : [...values]]));
+  const sent = sentHeaders(headers);
   return new Promise((resolve, reject) => {
     const request = scheme === 'https' ? httpsRequest : httpRequest;
     const options = {
@@ -102,6 +106,17 @@ function send(url: string, headers: HttpGetRequest['headers'], limit: Limit): Pr
     limit.holds(sending);
     sending.end();
   });
+}
+
+/** As Go's client sends them: of Host and User-Agent the first value, and an empty one is not sent. */
+function sentHeaders(headers: HttpGetRequest['headers']): Record<string, string | string[]> {
+  const sent = Object.entries(headers).flatMap(([name, values]): [string, string | string[]][] => {
+    if (ownHeaders.has(name)) return [];
+    if (name !== 'Host' && name !== 'User-Agent') return [[name, [...values]]];
+    const [first = ''] = values;
+    return first === '' ? [] : [[name, first]];
+  });
+  return Object.fromEntries(sent);
 }
 
 /** Parsed by hand: the URL class would rewrite paths, which must be sent unchanged. */
@@ -136,7 +151,14 @@ function answered(response: IncomingMessage, limit: Limit): Promise<HttpGetAnswe
     const chunks: Buffer[] = [];
     let length = 0;
     const end = (bodyReadError: string | null): void => {
-      resolve({ kind: 'answered', statusCode, body: Buffer.concat(chunks).subarray(0, bodyMaxBytes).toString('utf8'), bodyReadError });
+      resolve({
+        kind: 'answered',
+        statusCode,
+        body: Buffer.concat(chunks)
+          .subarray(0, bodyMaxBytes + characterRestBytes)
+          .toString('utf8'),
+        bodyReadError,
+      });
       response.destroy();
     };
     response

@@ -13,6 +13,7 @@ import { type AddressFacts, envFieldValue } from './downward-fields.js';
 import { envResourceValue } from './downward-resources.js';
 import { type EnvVariable, expand } from './env-expansion.js';
 import { envFileValue } from './env-file.js';
+import { envFromName } from './env-from-names.js';
 import { envValueOf, envValueOfText } from './env-value.js';
 import type { Resolved } from './namespaces.js';
 import { serviceEnv } from './service-env.js';
@@ -81,7 +82,10 @@ function addFrom(env: Map<string, string>, pod: Pod, source: EnvFromSource, obje
   const reference = kind === 'configMap' ? source.configMapRef! : source.secretRef!;
   const entries = entriesOf(pod, kind, reference.name ?? '', reference.optional === true, objects);
   if (!entries.ok) return entries.message;
-  for (const [key, value] of entries.value ?? []) env.set((source.prefix ?? '') + key, value);
+  for (const [key, value] of entries.value ?? []) {
+    const variable = envFromName(source, key);
+    if (variable !== null) env.set(variable, value);
+  }
   return null;
 }
 

@@ -23,6 +23,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { decideCrashLoop } from '../backoff/crash-loop-backoff.js';
 import type { PullProblem } from '../backoff/image-pull-backoff.js';
 import type { ContainerRequest } from '../containers/container-config.js';
+import { skippedEnvFromKeys } from '../containers/env-from-names.js';
 import { defaultPullPolicy } from '../images/pull-policy.js';
 import { unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
@@ -293,6 +294,8 @@ function createWith(asked: ContainerRequest, start: ContainerStart, run: SyncRun
     fail(start, run, 'CreateContainerConfigError', config.ok ? (sandbox as { message: string }).message : config.message, context);
     return 0;
   }
+  for (const message of skippedEnvFromKeys(run.pod, start.container, envObjectsOf(start, context)))
+    context.event(run.pod, null, 'Warning', 'InvalidEnvironmentVariableNames', message);
   const request = { sandboxId: run.sandboxId, config: config.value, sandboxConfig: sandbox.value.config };
   context.turn.ask('containers.create', podAddress(run.uid), 'create', request, context.settings.runtimeRequestTimeout);
   return 1;
