@@ -1,5 +1,6 @@
 // A pod whose input ends the agent doesn't take the node down: after its second end the agent sets it aside, and everything else continues.
 import t from 'tap';
+import { asideReadings } from '../../src/app/daemon/stats/kubelet-readings.js';
 import { isAside } from '../../src/domain/agent/aside-pods.js';
 import { setAsideFileName } from '../../src/domain/agent/set-aside.js';
 import { SimCluster, type SimClusterOptions } from '../../src/sim/index.js';
@@ -107,6 +108,35 @@ t.test('a restart of the agent keeps it aside', async (t) => {
   t.ok(isAside(node.agent, uid));
   t.strictSame(running(cluster, uid), kept);
   api.untilReady('good');
+  nothingFound(t, cluster);
+});
+
+t.test('logs of its containers are rotated while it is aside, and the gauge counts it', async (t) => {
+  const kib = 1024;
+  const logRotation = { maxSizeBytes: 50 * kib, maxFiles: 3, maxWorkers: 1, monitorInterval: 10 * second };
+  const { cluster, deadly } = world({ apiserver: {}, node: {}, settings: { logRotation } });
+  const api = new ApiWorld(cluster, t);
+  const uid = api.create('bad', { containers: { c: 'log=50/s', other: 'log=1/s' } }).metadata.uid ?? '';
+  api.untilReady('bad');
+  deadly.uids.add(uid);
+  const node = cluster.node();
+  t.strictSame(asideReadings(node.agent), [['kubelet_ts_pods_set_aside', {}, 0]]);
+  deadly.operation = 'apiWriter.patch';
+  const ended = node.containers(uid).find(({ config }) => config.metadata.name === 'other');
+  node.runtime.killContainer(ended?.id ?? '', cluster.now);
+  cluster.world.refresh(node.name);
+  cluster.run(20 * second);
+  t.ok(isAside(node.agent, uid));
+  t.strictSame(asideReadings(node.agent), [['kubelet_ts_pods_set_aside', {}, 1]], 'the gauge');
+  const files = () => [...node.host.state.logs].flatMap(([, containers]) => [...(containers.get('c') ?? [])]);
+  let largest = 0;
+  for (let i = 0; i < 45; i++) {
+    cluster.run(10 * second);
+    largest = Math.max(largest, ...files().map(([, size]) => size));
+  }
+  t.ok(isAside(node.agent, uid));
+  t.equal(files().length, 3, 'rotated files within their number');
+  t.ok(largest < logRotation.maxSizeBytes + 11 * 5_000, `${largest} bytes at most`);
   nothingFound(t, cluster);
 });
 

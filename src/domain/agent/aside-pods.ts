@@ -14,6 +14,11 @@ export function asideUids(state: AgentState): string[] {
   return [...state.setAside.pods.keys(), ...unreadableUids(state), ...awaited].filter((uid) => isAside(state, uid));
 }
 
+/** Pods that are set aside because of their input, as the gauge counts them. */
+export function setAsideUids({ setAside }: Pick<AgentState, 'setAside'>): string[] {
+  return [...setAside.pods.values()].flatMap(({ uid, phase }) => (phase === 'trial' ? [] : [uid]));
+}
+
 function isAwaited({ adoption }: Pick<AgentState, 'adoption'>, uid: string): boolean {
   for (const { uids } of adoption.awaited.values()) if (uids.includes(uid)) return true;
   return false;

@@ -18,6 +18,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import { type LogRotationPolicy, planRotatedFiles, rotatedLogName } from '../logs/log-rotation.js';
 import type { AgentContext } from './agent-context.js';
+import { isAside } from './aside-pods.js';
 import { logPathOf } from './container-log-files.js';
 import type { LogRotation, WaitingLog } from './log-rotation-state.js';
 
@@ -33,8 +34,8 @@ export function isBeingRotated({ state }: AgentContext, containerId: string): bo
 
 /** Plans the next check, if the runtime has pods. */
 export function planLogRotation(context: AgentContext): void {
-  const { logRotation, pleg, settings } = context.state;
-  if (settings.logRotation === null || logRotation.planned || pleg.records.size === 0) return;
+  const { logRotation, pleg, settings, setAside } = context.state;
+  if (settings.logRotation === null || logRotation.planned || (pleg.records.size === 0 && setAside.pods.size === 0)) return;
   if (logRotation.phase === 'unswept') {
     logRotation.phase = 'sweeping';
     context.turn.ask('containerLogs.removeUnfinished', roundAddress, 'sweep', null);
@@ -47,7 +48,7 @@ export function beginLogRotation(context: AgentContext): void {
   const { logRotation } = context.state;
   logRotation.planned = false;
   if (logRotation.phase !== 'idle') return;
-  const running = runningLogs(context).filter(({ containerId }) => !logRotation.active.has(containerId) && !logRotation.waiting.has(containerId));
+  const running = [...runningLogs(context), ...logsOfAside(context)].filter(({ containerId }) => !logRotation.active.has(containerId) && !logRotation.waiting.has(containerId));
   if (running.length === 0) return;
   logRotation.phase = 'measuring';
   logRotation.measured = running;
@@ -186,7 +187,7 @@ function finish(context: AgentContext, containerId: string, { podUid, path }: Lo
   // The collection has skipped this container.
   state.collection.dirty ||= !isRunning(context, podUid, containerId);
   // A pod's own sync doesn't wait for the rotation when it removes a container with its logs.
-  if (stateOf(context, podUid, containerId) === null) turn.tell('podLogs.removeContainerLogs', { logPaths: [path], links: [] });
+  if (!isAside(state, podUid) && stateOf(context, podUid, containerId) === null) turn.tell('podLogs.removeContainerLogs', { logPaths: [path], links: [] });
 }
 
 function runningLogs({ state }: AgentContext): WaitingLog[] {
@@ -201,12 +202,22 @@ function runningLogs({ state }: AgentContext): WaitingLog[] {
   return logs;
 }
 
+/** Pods that are aside keep running and logging; a pod that ended the agent while it was aside is left alone altogether. */
+function logsOfAside({ state }: AgentContext): WaitingLog[] {
+  return [...state.setAside.pods.values()].flatMap(({ uid, isHidden, listed }) => {
+    if (isHidden || listed === null || !isAside(state, uid)) return [];
+    const running = listed.containers.filter((container) => container.state === 'running');
+    return running.map(({ id, name, attempt }) => ({ containerId: id, podUid: uid, path: logPathOf(state.settings, listed, { id, name, restartCount: attempt }), missing: false }));
+  });
+}
+
 function isRunning(context: AgentContext, podUid: string, containerId: string): boolean {
   return stateOf(context, podUid, containerId) === 'running';
 }
 
 /** null: unknown to the runtime. */
 function stateOf({ state }: AgentContext, podUid: string, containerId: string): ContainerRuntimeState | null {
+  if (isAside(state, podUid)) return state.setAside.pods.get(podUid)?.listed?.containers.find(({ id }) => id === containerId)?.state ?? null;
   const cached = state.cache.entries.get(podUid)?.cached;
   if (cached === undefined) return null;
   // While it can't be inspected, its last state applies.

@@ -1,6 +1,6 @@
 // Isolates pods that are aside (`set-aside-state.ts`) from all work of the agent, and returns them.
 //
-// While a pod is aside, these stay unchanged: its containers, sandboxes, cgroup, volumes, directories, logs and images; its status in the API and its
+// While a pod is aside, these stay unchanged: its containers, sandboxes, cgroup, volumes, directories and images (logs are rotated by size); its status in the API and its
 // mirror pod; its share of the node's resources. It isn't probed, evicted, preempted, resized or ended with the node, and nothing of it is collected.
 //
 // It returns in two steps: first it is inspected in the runtime (`returning`), so that its worker never begins without knowing its running

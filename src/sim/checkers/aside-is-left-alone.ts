@@ -1,18 +1,21 @@
-// No command is about a pod that is set aside, except reports and reads of its containers' images.
+// No command is about a pod that is set aside, except reports, reads of its containers' images, and the rotation of their logs.
 
 import type { KubeletOperations } from '../../domain/agent/kubelet.js';
+import { logRotationMachine } from '../../domain/agent/log-rotation.js';
 import { setAsideMachine } from '../../domain/agent/set-aside.js';
 import type { Command } from '../../domain/kernel/machine.js';
 import type { CheckedNode, Checker } from './checker.js';
 
-/** These concern all pods, or are reports for users. */
+/** The machines that work for pods that are aside. */
+const allowed: ReadonlySet<string> = new Set([setAsideMachine, logRotationMachine]);
+/** Those say something of all pods, or to people. */
 const saying: ReadonlySet<string> = new Set(['events.record', 'stateFiles.write', 'apiWriter.create']);
 
 export const asideIsLeftAlone: Checker<null> = {
   name: 'aside-is-left-alone',
   fresh: () => null,
   look(_memory, what, node, report) {
-    if (what.kind !== 'command' || node.agent.setAside.pods.size === 0 || saying.has(what.command.op) || what.command.address.machine === setAsideMachine) return;
+    if (what.kind !== 'command' || node.agent.setAside.pods.size === 0 || saying.has(what.command.op) || allowed.has(what.command.address.machine)) return;
     for (const { uid, phase } of node.agent.setAside.pods.values())
       if (phase === 'aside' && isAbout(what.command, uid, node))
         report(`${what.command.op} for ${what.command.address.machine}/${what.command.address.key} is about ${uid}, which is aside`);

@@ -5,7 +5,7 @@ import { textOrEmptyNow } from '../../../adapters/linux/index.js';
 import type { KubeletReading } from '../../../adapters/metrics/index.js';
 import { activePods } from '../../../domain/agent/active-pods.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
-import { asideUids } from '../../../domain/agent/aside-pods.js';
+import { setAsideUids } from '../../../domain/agent/aside-pods.js';
 import type { KubeletState } from '../../../domain/agent/kubelet.js';
 import { podCertificateStates } from '../../../domain/pod-certificates/pod-certificates.js';
 import type { PodWorkerRecord } from '../../../domain/pod-workers/pod-worker-record.js';
@@ -43,7 +43,7 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt,
     ...imageReadings(agent),
     ...alignmentReadings(agent),
     ...claimReadings(agent),
-    ['kubelet_ts_pods_set_aside', {}, asideUids(agent).length],
+    ...asideReadings(agent),
     ['kubelet_graceful_shutdown_start_time_seconds', {}, wholeSeconds(agent.shutdown.manager.startedAt)],
     ['kubelet_graceful_shutdown_end_time_seconds', {}, wholeSeconds(agent.shutdown.manager.endedAt)],
     ['kubelet_pleg_last_seen_seconds', {}, agent.pleg.lastRelist === null ? 0 : Math.floor(epochMicros(instantAfter(read.wall, agent.pleg.lastRelist - read.now)) / 1e6)],
@@ -54,6 +54,11 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt,
     ...(observer.isRuntimeOld ? [['kubelet_cri_losing_support', { version: '1.37.0' }, 1] as const] : []),
     ...processReadings(),
   ];
+}
+
+/** Pods whose objects can't be read are left alone, too, but not for what they did to the kubelet. */
+export function asideReadings(agent: Pick<AgentState, 'setAside'>): readonly KubeletReading[] {
+  return [['kubelet_ts_pods_set_aside', {}, setAsideUids(agent).length]];
 }
 
 function claimReadings({ dra }: AgentState): readonly KubeletReading[] {
