@@ -31,7 +31,7 @@ interface NodeOptions {
   readonly containersOfEach?: number;
   readonly hangs?: boolean;
   readonly hasRootCgroup?: boolean;
-  /** null: it can't be told. */
+  /** null: unknown. */
   readonly imageFilesystems?: 'first' | 'none' | 'undated';
   readonly filesystem?: typeof usage | null;
   readonly processes?: number | null;
@@ -40,7 +40,7 @@ interface NodeOptions {
   readonly alsoContainers?: (i: number) => readonly { readonly id: string; readonly name: string; readonly state: 'created' | 'running' | 'exited'; readonly createdAt: number }[];
 }
 
-/** A container of which the runtime tells CPU and memory. */
+/** A container whose CPU and memory the runtime reports. */
 const measured = (containerId: string) => ({
   ...unmeasured(containerId),
   cpu: { time: instantOf(Date.now() * 1_000), timeNanos: BigInt(Date.now()) * 1_000_000n, usageCoreNanoSeconds: 5 },

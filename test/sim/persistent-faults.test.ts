@@ -64,7 +64,7 @@ class Recorder implements Checker<null> {
     const key = triedOf(what.command);
     const times = this.tries.get(key) ?? [];
     const last = times.at(-1);
-    // What several containers of a pod need is asked for one after the other.
+    // The requests of several containers of a pod are sent one after the other.
     if (last === undefined || this.now() - last > second / 10) times.push(this.now());
     this.tries.set(key, times);
   }

@@ -1,5 +1,5 @@
-// `started` and `ready` over a restart of the agent: they are what was reported of that container until a probe of the new agent says
-// something else. What a watcher sees of pods in which nothing happens meanwhile is nothing.
+// `started` and `ready` over a restart of the agent: they keep the values reported of that container until a probe of the new agent has another
+// result. Watchers see no change of pods without events meanwhile.
 import type { Container, Probe } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { ContainerStatus } from '../../src/ports/model/pod-status.js';

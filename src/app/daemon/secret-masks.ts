@@ -1,6 +1,6 @@
 // Replaces secrets in a flight record by masks, the same mask for the same secret, so that a replay decides as the agent did.
 // Masked are: values of Secret objects, tokens, the node's registry credentials and plugins' answers, variables of plugins; both in the
-// inputs that carry them, and wherever they occur afterwards (variables and files of containers, credentials of pulls).
+// inputs that carry them, and in all later occurrences (variables and files of containers, credentials of pulls).
 // A replay may differ if an earlier agent's pull record proves access by the hash of a login: the hash of a mask differs.
 //
 // Invariants: the key of the masks is in memory only, so that a mask can't be tried against guesses; if masking fails, the record ends.

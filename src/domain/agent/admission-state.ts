@@ -11,7 +11,7 @@ export interface PendingAdmission {
 export interface AdmissionState {
   /** Pods that wait for preemption, or for a newer read of the node, by uid. They have no worker yet. */
   readonly pending: Map<string, PendingAdmission>;
-  /** Refused pods, by uid: they don't count, whatever phase the API still shows. */
+  /** Refused pods, by UID: they don't count, independent of the phase in the API. */
   readonly rejected: Set<string>;
   /** What critical pods lacked that the pod was killed for, by its uid: a resource's name. */
   readonly preempted: Map<string, string>;

@@ -1,8 +1,8 @@
-// Which pods the agent leaves alone: those that are set aside (`set-aside-state.ts`), those whose object can't be read, and what runs under the name
-// of a static pod until it is known whether it is that pod (`adopted-pods.ts`).
+// Which pods the agent leaves untouched: those set aside (`set-aside-state.ts`), those with an unreadable object, and namesakes of a static pod
+// that are not inspected yet (`adopted-pods.ts`).
 import type { AgentState } from './agent-state.js';
 
-/** Nothing is done about the pod: it is set aside, what it is to be can't be read, or it isn't known yet whether it is taken over. */
+/** The pod stays untouched: it is set aside, its object is unreadable, or its adoption is undecided. */
 export function isAside(state: Pick<AgentState, 'setAside' | 'api' | 'adoption'>, uid: string): boolean {
   const { setAside } = state;
   const phase = setAside.pods.size === 0 ? undefined : setAside.pods.get(uid)?.phase;

@@ -1,8 +1,8 @@
 // Records an event for a pod whose termination is blocked by a container, a volume, a claim or the cgroup: when a step fails, and when it is
 // overdue.
 //
-// Invariant: an event comes at most `patience` after the time by which that part of the end should be over (with a kill, the grace period); what repeats
-// is counted in one event by the recorder.
+// Invariant: an event comes at most `patience` after the deadline of the step (of a kill: the grace period); the recorder counts repetitions in one
+// event.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { unreachable } from '../kernel/assert.js';

@@ -5,7 +5,7 @@
 //       -> pending: others are preempted for it, or the node is read again -> decided again
 //       -> it ran before this agent started: it was admitted before, and continues
 //
-// Invariants: a running pod isn't admitted again, whatever has changed on the node; a refused pod doesn't count from then on; a pending
+// Invariants: a running pod isn't admitted again, even after changes of the node; a refused pod doesn't count from then on; a pending
 // one has no worker, but counts, so that no other pod takes the resources being freed for it; mirror pods, and terminated or terminating
 // pods, skip admission.
 import type { Node } from '../../ports/model/node.js';

@@ -76,7 +76,7 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
   return status;
 }
 
-/** Results of this agent's probes, and what was reported of containers that it has not probed yet: of a static pod by its mirror. */
+/** Results of this agent's probes, and the reported values of containers without a probe result: for a static pod those of its mirror. */
 function probesOf({ state }: AgentContext, pod: Pod, runtime: PodRuntimeStatus): ProbeView {
   const uid = uidOf(pod);
   const view = probeViewOf(state.probes, uid, state.startedWall);

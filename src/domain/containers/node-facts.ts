@@ -38,7 +38,7 @@ export interface NodeFacts extends ResourceFacts, DnsFacts {
   readonly memoryVolumesMaySwap: boolean;
   /** The gate ContainerStopSignals: containers may set their stop signal. */
   readonly containerStopSignals: boolean;
-  /** The gate ChangeContainerStatusOnKubeletRestart: what an earlier kubelet reported of containers' `started` and `ready` doesn't count. */
+  /** The gate ChangeContainerStatusOnKubeletRestart: ignores the `started` and `ready` values that an earlier kubelet reported. */
   readonly changesStatusOnRestart: boolean;
   /** `/sys/devices/system/cpu/cpu<N>/thermal_throttle` of each CPU that has it: hidden from containers. */
   readonly thermalThrottlePaths: readonly string[];

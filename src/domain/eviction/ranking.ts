@@ -24,7 +24,7 @@ interface Standing {
 
 /**
  * First evicted first. Memory and disk: pods whose usage exceeds their request, then lower priority, then the larger excess.
- * Processes: lower priority, then more of them. A pod without stats comes first wherever usage counts.
+ * Processes: lower priority, then more of them. A pod without stats comes first if usage counts.
  * @param stats by uid
  */
 export function rankPods(pods: readonly Pod[], stats: ReadonlyMap<string, PodStats>, signal: EvictionSignal, layout: FileSystemLayout): RankedPod[] {

@@ -1,13 +1,13 @@
-// Which warnings and errors a log shows: the first of its kind at once, then at most one in five minutes, with how many were left out.
-// What fails persistently is retried for hours: without this each retry is a line, and the lines that matter are lost among them.
+// Limits repeated warnings and errors in a log: the first of a kind at once, then at most one in five minutes, with the number of omitted lines.
+// A persistent failure is retried for hours: without a limit its lines would hide all others.
 //
-// Lines are of one kind when level, message and what they are about (their fields of text but `err`) are equal. The error itself doesn't
-// count: it may name processes, times or sizes that are others with each try.
-// Invariants: lines are delayed by nothing and a new kind of line is always shown; at most `kindsMax` kinds are remembered, and one more for each message.
+// Lines are of one kind if their level, message and text fields except `err` are equal. The error doesn't count: it may contain process IDs,
+// times or sizes that change with each retry.
+// Invariants: no line is delayed and a new kind of line is always shown; at most `kindsMax` kinds are remembered, and one more for each message.
 import type { Micros } from '../../ports/micros.js';
 import type { LogLevel } from './machine.js';
 
-/** How long after a line the next one of its kind is shown. */
+/** The minimum time between two lines of one kind. */
 export const repeatInterval: Micros = 5 * 60 * 1_000_000;
 const kindsMax = 4096;
 

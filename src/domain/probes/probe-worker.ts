@@ -108,7 +108,7 @@ function isOlderThanKubelet({ kubeletStartedAt }: ProbeWorker, _container: Conta
   return startedAt !== null && startedAt + takenOverAfter < kubeletStartedAt;
 }
 
-/** By what was reported of it: a result of that container is there already. */
+/** Whether the reported status already has a result of that container. */
 export function isReportedReady({ kind }: ProbeWorker, { ready, started }: ContainerStatus): boolean {
   return kind === 'readiness' ? ready : started === true;
 }

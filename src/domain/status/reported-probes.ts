@@ -1,6 +1,6 @@
-// What a new kubelet takes `started` and `ready` of containers from until its own probes have said something: from what was reported of
-// that container, by its id. The status computation itself goes by the pod's Ready condition and the container's age, as the reference does
-// (docs/differences.md), so it is given the reported states as if they were results.
+// The `started` and `ready` values of containers after a restart of the kubelet, until its own probes have results: the reported values, by
+// container ID. The status computation itself uses the pod's Ready condition and the container's age, as the reference does
+// (docs/differences.md), so it gets the reported states as if they were results.
 //
 // | the probe  | has a result | was reported  | counts as          |
 // |------------|--------------|---------------|--------------------|

@@ -26,7 +26,7 @@ function isStale({ name, started, containerID = '' }: ContainerStatus, runtime: 
   return newest !== undefined && !containerID.endsWith(`//${newest.id}`);
 }
 
-/** The status without `started` of any container: what was reported of it doesn't count. */
+/** The status without the reported `started` value of any container. */
 export function withoutStarted(status: PodStatus): PodStatus {
   const without = (statuses: readonly ContainerStatus[]): readonly ContainerStatus[] => statuses.map(({ started: _, ...rest }) => rest);
   const { containerStatuses, initContainerStatuses } = status;

@@ -166,7 +166,7 @@ function tidySteps(wanted: ReadonlySet<string>, directory: VolumeDirectory): rea
   return [...unlinked.map(removeLink), ...leftover.map(removeTree)];
 }
 
-/** Only what is certainly a generation of the writer: a link to elsewhere must not remove foreign files. */
+/** Only a directory that is certainly a generation of the writer: a link to another place must not remove foreign files. */
 function formerGeneration(directory: VolumeDirectory): readonly AtomicWriteStep[] {
   const former = dataLinkOf(directory);
   return former !== null && generationPattern.test(former) && directory.entries.get(former)?.kind === 'directory' ? [removeTree(former)] : [];

@@ -68,7 +68,7 @@ export function conflict(resource: ApiResource, name: string, why: string): ApiR
 }
 const storedElsewhere: Readonly<Record<string, string>> = { nodes: 'minions', services: 'services/specs' };
 
-/** What the storage says of an object that was written for another uid. */
+/** The storage's error for an object with another UID. */
 export function storedUidProblem({ plural }: ApiResource, { metadata }: { readonly metadata: ObjectMeta }, uid: string): string {
   const { namespace, name } = metadata;
   const key = ['/registry', storedElsewhere[plural] ?? plural, ...(namespace === undefined ? [] : [namespace]), name].join('/');

@@ -37,7 +37,7 @@ export function readBody(body: unknown, type: ResourceType, struct: string, vali
 
 const shownBytes = 30;
 
-/** What the server says of a body that is no object. @param text the body */
+/** The server's error for a body that is not an object. @param text the body */
 export function unrecognized(struct: string, why: string, text: string): string {
   const bytes = utf8Encode(text);
   const shown = bytes.slice(0, shownBytes);

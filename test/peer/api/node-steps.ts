@@ -1,4 +1,4 @@
-// What is asked of nodes, and what nodes ask of what is theirs.
+// Requests about nodes, and requests of nodes about their own objects.
 import { lease, leases, merge, node, nodes, type Step, step, strategic } from './step.js';
 
 const nodeObject = {

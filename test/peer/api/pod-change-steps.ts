@@ -1,4 +1,4 @@
-// What becomes of pods: their status, patches, evictions, deletions, bindings.
+// Changes of pods: their status, patches, evictions, deletions, bindings.
 import { apply, json, jsonPatch, merge, node, pod, pods, type Step, step, strategic } from './step.js';
 
 const running = {

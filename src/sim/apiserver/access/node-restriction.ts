@@ -27,7 +27,7 @@ export interface NodeWrite {
   /** null: it is a deletion. */
   readonly object: ObjectDraft | null;
   readonly store: ObjectStore;
-  /** Reads a certificate request: null where it can't, absent where there is no one who could. */
+  /** Reads a certificate request; null: it can't be read. Absent: no signer. */
   readonly inspect?: CertificateSigner['inspect'];
 }
 

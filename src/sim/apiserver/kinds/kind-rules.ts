@@ -47,11 +47,11 @@ export interface KindRules {
   readonly check?: (problems: Problems, object: ObjectDraft, context: WriteContext) => void;
   /** A change: restores immutable fields. Of the subresource in the context. */
   readonly change?: (draft: ObjectDraft, old: StoredObject, context: WriteContext) => void;
-  /** What is wrong with a change stands before what is wrong with the object. */
+  /** Problems of a change come before problems of the object. */
   readonly checksChangeFirst?: boolean;
   readonly checkChange?: (problems: Problems, object: ObjectDraft, old: StoredObject, context: WriteContext) => void;
   /** How long a deletion waits for another client; null: immediate. `asked` is the client's request. */
   readonly deletionGrace?: (object: StoredObject, asked: number | null) => number | null;
-  /** A deletion only marks the object, and a controller ends it: how it looks then. Throws when it may not be deleted. */
+  /** A deletion only marks the object, and a controller removes it: the marked object. Throws if it may not be deleted. */
   readonly beginDeletion?: (object: StoredObject, context: WriteContext) => StoredObject;
 }
