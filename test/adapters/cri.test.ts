@@ -166,6 +166,43 @@ t.test('status codes become kinds, and messages what the runtime said', async (t
   });
 });
 
+t.test('texts of errors: what people read in events is what the reference prints', async (t) => {
+  let code: status = status.OK;
+  const refuse = (_call: unknown, answer: (error: Partial<{ code: status; details: string }>) => void) => answer({ code, details: 'no' });
+  const names = [
+    'runPodSandbox',
+    'stopPodSandbox',
+    'updatePodSandboxResources',
+    'createContainer',
+    'startContainer',
+    'stopContainer',
+    'updateContainerResources',
+    'execSync',
+    'pullImage',
+  ];
+  await withRuntime(Object.fromEntries(names.map((name) => [name, refuse])) as never, async ({ ports: { sandboxes, containers, images } }) => {
+    const calls: readonly (readonly [string, (about: ReturnType<typeof call>) => Promise<unknown>, unknown: string, internal: string])[] = [
+      ['a sandbox', (about) => sandboxes.run({ config: sandbox, runtimeHandler: '' }, about), 'rpc error: code = Unknown desc = no', 'rpc error: code = Internal desc = no'],
+      ['its end', (about) => sandboxes.stop({ sandboxId: 'a' }, about), 'rpc error: code = Unknown desc = no', 'rpc error: code = Internal desc = no'],
+      ['a start', (about) => containers.start({ containerId: 'a' }, about), 'no', 'no'],
+      ['a stop', (about) => containers.stop({ containerId: 'a', gracePeriodSeconds: 2 }, about), 'rpc error: code = Unknown desc = no', 'rpc error: code = Internal desc = no'],
+      [
+        'a command',
+        (about) => containers.execSync({ containerId: 'a', command: ['x'], timeoutSeconds: 1 }, about),
+        'rpc error: code = Unknown desc = no',
+        'rpc error: code = Internal desc = no',
+      ],
+      ['a pull', (about) => images.pull({ ...image, credentials: null, sandboxConfig: null }, about), 'no', 'rpc error: code = Internal desc = no'],
+    ];
+    for (const [what, ask, unknown, internal] of calls) {
+      code = status.UNKNOWN;
+      t.equal((await failure(ask(call()))).message, unknown, `${what}: unknown`);
+      code = status.INTERNAL;
+      t.equal((await failure(ask(call()))).message, internal, `${what}: internal`);
+    }
+  });
+});
+
 t.test('deadlines: of the client, of the caller, and none; the authority is localhost', async (t) => {
   const deadlines = new Map<string, number | null>();
   const hosts = new Set<string>();

@@ -32,7 +32,13 @@ async function served(t: Test, routes: readonly Route[], limits: Partial<HttpLim
   return server;
 }
 
-const pod: Pod = { metadata: { name: 'web', namespace: 'default', uid: 'u' }, spec: { containers: [{ name: 'c', image: 'i', command: ['echo x > /s && y <z'] }] } };
+const pod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', namespace: 'default', uid: 'u' },
+  spec: { containers: [{ name: 'c', image: 'i', command: ['echo x > /s && y <z'] }] },
+  status: { conditions: [{ type: 'Ready', observedGeneration: 1, status: 'True', reason: 'r' }] },
+};
 const checks = (...failing: readonly string[]): readonly HealthCheck[] =>
   ['ping', 'log', 'syncloop'].map((name) => ({ name, failure: failing.includes(name) ? `${name} is stuck` : null }));
 
@@ -89,7 +95,9 @@ t.test('answers as a kubelet gives them', async (t) => {
     t.strictSame([answer.status, answer.headers['content-type']], [200, 'application/json'], path);
     t.ok(answer.body.startsWith('{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"web"'), path);
     t.ok(answer.body.includes('echo x \\u003e /s \\u0026\\u0026 y \\u003cz') && answer.body.endsWith(']}\n'), 'escaped as Go escapes');
-    t.strictSame((JSON.parse(answer.body) as { items: unknown }).items, [pod]);
+    const { apiVersion: _, kind: __, ...item } = pod;
+    const status = { conditions: [{ type: 'Ready', observedGeneration: 1, status: 'True', lastProbeTime: null, reason: 'r' }] };
+    t.strictSame((JSON.parse(answer.body) as { items: unknown }).items, [{ ...item, status }], 'as Go prints them');
   }
 });
 

@@ -69,7 +69,9 @@ t.test('few writes are made of many events', async (t) => {
 
   const similar = correlated(messages(distinctMessagesMax + 2));
   t.equal(kinds(similar), 'ccccccccccpp', 'from the tenth distinct message on there is one combined event');
-  t.match(similar[9], { event: { metadata: { name: 'combined-9', namespace: 'shop' }, message: '(combined from similar events): m9', count: 1 } });
+  t.match(similar[9], {
+    event: { metadata: { name: 'combined-9', namespace: 'shop' }, message: '(combined from similar events): m9', count: 1, reportingComponent: '', reportingInstance: '' },
+  });
   t.match(similar[11], { event: { metadata: { name: 'combined-9' }, count: 3 }, body: { message: '(combined from similar events): m11', count: 3 } });
   t.equal(kinds(correlated(messages(12), 601 * second)), 'c'.repeat(12), 'what is ten minutes apart is not combined');
 

@@ -223,6 +223,10 @@ t.test('small rules', async (t) => {
     ['v1.7.2', '1.7.2'],
     ['2.0.0-rc.1', '2.0.0-rc.1'],
     ['1.2.3.4', '1.2.3.4'],
+    ['1.6.20~ds1', '1.6.20'],
+    ['1.7.24-0ubuntu1~22.04', '1.7.24'],
+    ['1.7.2+unknown', '1.7.2+unknown'],
+    ['1.7', '1.7'],
     ['git-abc', 'Unknown'],
   ];
   for (const [text, want] of versions) t.equal(runtimeVersion(text), want);

@@ -110,6 +110,18 @@ t.test('what is bound is known again also where a link leads to the root directo
   t.equal(await linked.compare({ source, target }, quietCall), 'none');
 });
 
+t.test('modes of the directories above a volume', async (t) => {
+  const { volumes, preparePod, rootDirectory } = real(t);
+  await preparePod('u1');
+  await volumes.setUp(disk, quietCall);
+  const pod = join(rootDirectory, 'pods/u1');
+  t.strictSame(
+    [pod, join(pod, 'volumes'), join(pod, 'volumes/kubernetes.io~empty-dir')].map((path) => mode(path).toString(8)),
+    ['750', '750', '755'],
+    'as the reference makes them',
+  );
+});
+
 t.test('a link that turns up in a volume leads nowhere', { skip: asRoot }, async (t) => {
   const { volumes, subPaths, pathOf, preparePod, rootDirectory, base } = real(t);
   await preparePod('u1');

@@ -1,6 +1,8 @@
 // Pods of an apiserver on one node, as the person who made them and a watcher see them.
 import t from 'tap';
+import { SimCluster } from '../../src/sim/index.js';
 import { scene } from './api-scene.js';
+import { ApiWorld } from './api-world.js';
 import { minute, second } from './sim-pods.js';
 
 t.setTimeout(600_000);
@@ -141,11 +143,23 @@ scene('a pod that can not be admitted fails, and goes when it is deleted', (worl
     const status = world.status(name);
     t.strictSame([status.phase, status.reason, status.message], ['Failed', reason, message], name);
     t.ok(status.startTime !== undefined);
+    world.run(minute);
+    const { observedGeneration: _, qosClass: __, startTime: ___, ...shown } = world.status(name);
+    t.strictSame(shown, { phase: 'Failed', reason, message }, 'nothing is said of containers and conditions that it never had');
     t.match(world.node.events(name), [{ record: { type: 'Warning', reason, message: message.slice('Pod was rejected: '.length) } }]);
     t.equal(world.node.sandboxes(uid).length, 0, 'nothing of it was made');
     world.remove(name);
     world.untilGone(name, 30 * second);
   }
+});
+
+t.test('a pod that is refused at the first list of the agent', async (t) => {
+  const world = new ApiWorld(new SimCluster({ seed: 5, nodes: ['n1'], node: {}, apiserver: {} }), t);
+  const refusal = { phase: 'Failed', reason: 'NodeAffinity', message: "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector" };
+  world.create('elsewhere', { spec: { nodeSelector: { disk: 'ssd' } } });
+  world.run(minute);
+  const { observedGeneration: _, qosClass: __, startTime: ___, ...shown } = world.status('elsewhere');
+  t.strictSame(shown, refusal, 'no sync of it follows, and nothing is reported of containers and conditions');
 });
 
 scene('two pods that want one port of the host', (world, t) => {

@@ -9,7 +9,7 @@ import { PortError } from '../../ports/port-error.js';
 import { type CallTrace, GrpcChannel, type GrpcFailure, type GrpcStream, grpcStatus, unixDial } from '../grpc/index.js';
 import { CreatedPods } from './created-pods.js';
 import { socketPathOf } from './endpoint.js';
-import { goErrorText, portErrorOf } from './grpc-errors.js';
+import { goErrorText, portErrorOf, wholeGoErrorText } from './grpc-errors.js';
 import { operationTypeOf } from './operation-types.js';
 
 /** Largest answer that is taken, as the kubelet's client has it. */
@@ -37,8 +37,8 @@ export interface CallTarget {
   readonly subject: string;
   /** The deadline that the client sets by itself; null: none. */
   readonly deadlineMicros: Micros | null;
-  /** Whether an error's message has its code (except UNKNOWN), because users match on that text. */
-  readonly messageWithCode?: boolean;
+  /** The text of an error: the status message alone, or as Go prints it, `rpc error: code = NotFound desc = ...`, with or without the code UNKNOWN. */
+  readonly errorText?: 'with-code' | 'without-unknown';
 }
 
 export interface CriConnectionOptions {
@@ -174,7 +174,7 @@ export class CriConnection {
         this.observe({ operationType: operationTypeOf(path), durationMicros, failed: failure !== null, isUnimplemented: failure?.code === grpcStatus.UNIMPLEMENTED });
         if (failure === null) return true;
         if (call.signal.aborted) reject(cutOff(call.timeoutMicros !== null && durationMicros >= call.timeoutMicros - timerMicros, operation, subject));
-        else reject(target.messageWithCode === true ? withCode(failure, operation, subject) : portErrorOf(failure, operation, subject));
+        else reject(target.errorText === undefined ? portErrorOf(failure, operation, subject) : withCode(failure, target));
         return false;
       },
     };
@@ -199,9 +199,10 @@ function cutOff(late: boolean, operation: string, subject: string): PortError {
   return new PortError({ kind: late ? 'deadline-exceeded' : 'cancelled', message: late ? 'context deadline exceeded' : 'context canceled', operation, subject });
 }
 
-function withCode(error: GrpcFailure, operation: string, subject: string): PortError {
+function withCode(error: GrpcFailure, { operation, subject, errorText }: CallTarget): PortError {
   const { kind } = portErrorOf(error, operation, subject);
-  return new PortError({ kind, message: goErrorText(error), operation, subject, cause: error });
+  const message = errorText === 'without-unknown' ? goErrorText(error) : wholeGoErrorText(error);
+  return new PortError({ kind, message, operation, subject, cause: error });
 }
 
 /** The error for an answer that violates the protocol. */

@@ -39,21 +39,21 @@ export class CriContainers implements PortOf<ContainerOperations> {
   /** The deadline leaves the grace period to the container, and the usual time to the runtime. */
   async stop({ containerId, gracePeriodSeconds }: { readonly containerId: string; readonly gracePeriodSeconds: number }, call: Call): Promise<null> {
     const deadlineMicros = this.connection.requestTimeoutMicros + gracePeriodSeconds * microsPerSecond;
-    const target = { operation: 'containers.stop', subject: containerId, deadlineMicros };
+    const target = { operation: 'containers.stop', subject: containerId, deadlineMicros, errorText: 'with-code' } as const;
     return absentIsSuccess(this.connection.unary(RuntimeServiceService.stopContainer, { containerId, timeout: BigInt(gracePeriodSeconds) }, call, target));
   }
 
   /** Without a timeout of the command the call has no deadline either: hooks may run for any time. */
   async execSync({ containerId, command, timeoutSeconds }: ContainerOperations['execSync']['request'], call: Call): Promise<ExecResult> {
     const deadlineMicros = timeoutSeconds === 0 ? null : this.connection.requestTimeoutMicros + timeoutSeconds * microsPerSecond;
-    const target = { operation: 'containers.execSync', subject: containerId, deadlineMicros, messageWithCode: true };
+    const target = { operation: 'containers.execSync', subject: containerId, deadlineMicros, errorText: 'with-code' } as const;
     const message = { containerId, cmd: [...command], timeout: BigInt(timeoutSeconds) };
     const { exitCode, stdout, stderr } = await this.connection.unary(RuntimeServiceService.execSync, message, call, target);
     return { exitCode, stdout: shown(stdout), stderr: shown(stderr) };
   }
 
   async updateResources({ containerId, resources }: ContainerOperations['updateResources']['request'], call: Call): Promise<null> {
-    const target = { operation: 'containers.updateResources', subject: containerId, deadlineMicros: this.connection.requestTimeoutMicros };
+    const target = { operation: 'containers.updateResources', subject: containerId, deadlineMicros: this.connection.requestTimeoutMicros, errorText: 'with-code' } as const;
     const message = { containerId, linux: resourcesToCri(resources), windows: undefined, annotations: {} };
     await this.connection.unary(RuntimeServiceService.updateContainerResources, message, call, target);
     return null;
@@ -71,7 +71,7 @@ export class CriContainers implements PortOf<ContainerOperations> {
     if (timeoutSeconds < 0) throw new PortError({ kind: 'invalid-argument', message: 'checkpoint timeout is negative', operation, subject: containerId });
     const deadlineMicros = Math.max(this.connection.requestTimeoutMicros, timeoutSeconds * microsPerSecond);
     const message = { containerId, location, timeout: BigInt(Math.floor(deadlineMicros / microsPerSecond)) };
-    await this.connection.unary(RuntimeServiceService.checkpointContainer, message, call, { operation, subject: containerId, deadlineMicros, messageWithCode: true });
+    await this.connection.unary(RuntimeServiceService.checkpointContainer, message, call, { operation, subject: containerId, deadlineMicros, errorText: 'with-code' });
     return null;
   }
 

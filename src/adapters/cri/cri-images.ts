@@ -50,7 +50,7 @@ export class CriImages implements PortOf<ImageOperations> {
 
   /** No deadline but the caller's: large images take as long as they take. The message of a failure carries its code unless that is UNKNOWN. */
   async pull({ image, credentials, sandboxConfig }: PullRequest, call: Call): Promise<{ readonly imageRef: string }> {
-    const target = { operation: 'images.pull', subject: image.image, deadlineMicros: null, messageWithCode: true };
+    const target = { operation: 'images.pull', subject: image.image, deadlineMicros: null, errorText: 'without-unknown' } as const;
     const message = {
       image: imageSpecToCri(image),
       auth: credentials === null ? undefined : { ...credentials, auth: '' },

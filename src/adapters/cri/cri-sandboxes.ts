@@ -15,7 +15,7 @@ export class CriSandboxes implements PortOf<SandboxOperations> {
   /** Twice the usual deadline: the network is set up in here. */
   async run(request: { readonly config: SandboxConfig; readonly runtimeHandler: string }, call: Call): Promise<{ readonly sandboxId: string }> {
     const { metadata } = request.config;
-    const target = { operation: 'sandboxes.run', subject: metadata.uid, deadlineMicros: 2 * this.connection.requestTimeoutMicros };
+    const target = { operation: 'sandboxes.run', subject: metadata.uid, deadlineMicros: 2 * this.connection.requestTimeoutMicros, errorText: 'with-code' } as const;
     const message = { config: sandboxConfigToCri(request.config), runtimeHandler: request.runtimeHandler };
     const { podSandboxId } = await this.connection.created.during(request.config.labels[containerLabels.podUid] ?? metadata.uid, () =>
       this.connection.unary(RuntimeServiceService.runPodSandbox, message, call, target),
@@ -25,7 +25,7 @@ export class CriSandboxes implements PortOf<SandboxOperations> {
   }
 
   async stop({ sandboxId }: { readonly sandboxId: string }, call: Call): Promise<null> {
-    const target = { operation: 'sandboxes.stop', subject: sandboxId, deadlineMicros: this.connection.requestTimeoutMicros };
+    const target = { operation: 'sandboxes.stop', subject: sandboxId, deadlineMicros: this.connection.requestTimeoutMicros, errorText: 'with-code' } as const;
     return absentIsSuccess(this.connection.unary(RuntimeServiceService.stopPodSandbox, { podSandboxId: sandboxId }, call, target));
   }
 
@@ -35,7 +35,7 @@ export class CriSandboxes implements PortOf<SandboxOperations> {
   }
 
   async updateResources({ sandboxId, resources, overhead }: SandboxOperations['updateResources']['request'], call: Call): Promise<null> {
-    const target = { operation: 'sandboxes.updateResources', subject: sandboxId, deadlineMicros: this.connection.requestTimeoutMicros };
+    const target = { operation: 'sandboxes.updateResources', subject: sandboxId, deadlineMicros: this.connection.requestTimeoutMicros, errorText: 'with-code' } as const;
     const message = { podSandboxId: sandboxId, overhead: resourcesToCri(overhead), resources: resourcesToCri(resources) };
     await this.connection.unary(RuntimeServiceService.updatePodSandboxResources, message, call, target);
     return null;

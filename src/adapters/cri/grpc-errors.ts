@@ -9,5 +9,10 @@ export function portErrorOf(failure: GrpcFailure, operation: string, subject: st
 
 /** The status message, or with a code other than UNKNOWN the whole text, `rpc error: code = NotFound desc = ...`, as Go prints it. */
 export function goErrorText(failure: GrpcFailure): string {
-  return portErrorKindOf(failure.code) === 'unknown' ? statusMessage(failure) : `rpc error: code = ${grpcCodeName(failure.code)} desc = ${statusMessage(failure)}`;
+  return portErrorKindOf(failure.code) === 'unknown' ? statusMessage(failure) : wholeGoErrorText(failure);
+}
+
+/** `rpc error: code = Unknown desc = ...`, as Go prints any status. */
+export function wholeGoErrorText(failure: GrpcFailure): string {
+  return `rpc error: code = ${grpcCodeName(failure.code)} desc = ${statusMessage(failure)}`;
 }

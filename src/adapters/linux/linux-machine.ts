@@ -43,7 +43,7 @@ export class LinuxMachine implements PortOf<MachineOperations> {
       rootFilesystemBytes: fileSystemBytes(this.options.rootDirectory),
       maxPids: limits.length === 0 ? 0 : Math.min(...limits),
       machineId: (text('/etc/machine-id', '/var/lib/dbus/machine-id') ?? '').trim(),
-      systemUuid: (text('/sys/class/dmi/id/product_uuid', '/proc/device-tree/system-id', '/proc/device-tree/vm,uuid') ?? '').replaceAll('\0', '').trim(),
+      systemUuid: (text('/sys/class/dmi/id/product_uuid', '/proc/device-tree/system-id', '/proc/device-tree/vm,uuid', '/etc/machine-id') ?? '').replaceAll('\0', '').trim(),
       bootId: (text('/proc/sys/kernel/random/boot_id') ?? '').trim(),
       kernelVersion: text('/proc/sys/kernel/osrelease')?.trim() ?? null,
       osRelease: text('/etc/os-release', '/usr/lib/os-release'),

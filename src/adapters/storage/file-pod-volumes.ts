@@ -17,6 +17,8 @@ import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
 import { removeVolumeTree } from './remove-volume-tree.js';
 
 const directoryMode = 0o750;
+/** Other users may pass, as with the reference. */
+const pluginMode = 0o755;
 /** Files that variables come from have some lines. */
 const readFileBytesMax = 1024 * 1024;
 const markerDirectory = ['plugins', 'kubernetes.io~empty-dir'] as const;
@@ -53,7 +55,7 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
       if (pod === null) throw new FileRefusal('not-found', `the pod ${request.uid} has no directory`);
       try {
         const marked = isMarked(pod, request.marker);
-        const plugin = making(pod, ['volumes'], directoryMode, (volumes) => volumes.ensure(request.plugin, directoryMode));
+        const plugin = making(pod, ['volumes'], directoryMode, (volumes) => volumes.ensure(request.plugin, pluginMode));
         try {
           await this.make(plugin, request, marked, call);
         } finally {

@@ -87,8 +87,13 @@ export function drain(context: AgentContext): void {
     if (pod !== undefined && !mayWorkOn(context)) return;
     backlog.syncs.delete(uid);
     if (pod === undefined) context.forPod(uid, () => withEffects(context, (effects) => runUnwanted(context.state.workers, uid, context.turn.now, effects)));
-    else if (!isWaiting(context, pod)) context.forPod(uid, () => update(context, 'sync', pod));
+    else if (!isWaiting(context, pod) && !isRefused(context, uid)) context.forPod(uid, () => update(context, 'sync', pod));
   }
+}
+
+/** A refused pod that no worker has gets none: its status is final, and there is nothing of it to sync. */
+function isRefused({ state: { admission, workers } }: AgentContext, uid: string): boolean {
+  return admission.rejected.has(uid) && !workers.records.has(uid);
 }
 
 /** Resumes runs and volumes whose condition is fulfilled: an image, data, a status. */

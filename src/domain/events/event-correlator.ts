@@ -96,7 +96,17 @@ function aggregate({ similar }: EventCorrelator, event: Event, combinedName: () 
   const time = formatRfc3339(wall);
   const { namespace } = event.metadata;
   const metadata = { name: combinedName(), ...(namespace === undefined ? {} : { namespace }) };
-  const combined = { ...event, metadata, message: `(combined from similar events): ${event.message}`, count: 1, firstTimestamp: time, lastTimestamp: time };
+  // The reference makes it of the old fields alone.
+  const combined = {
+    ...event,
+    reportingComponent: '',
+    reportingInstance: '',
+    metadata,
+    message: `(combined from similar events): ${event.message}`,
+    count: 1,
+    firstTimestamp: time,
+    lastTimestamp: time,
+  };
   return { event: combined, key };
 }
 

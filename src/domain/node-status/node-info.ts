@@ -50,10 +50,13 @@ export function osImage(osRelease: OsRelease): string {
   return value === undefined ? 'Linux' : value.replace(/^(["'])(.*)\1$/, '$2');
 }
 
-/** Without a leading `v`; dotted numbers, perhaps with a suffix, or `Unknown`. */
+const semantic = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
+
+/** Without a leading `v`: a semantic version as it is, of others (as of packages, `1.6.20~ds1`) the dotted numbers alone; else `Unknown`. */
 export function runtimeVersion(text: string): string {
   const version = text.trim().replace(/^v/, '');
-  return /^\d+(\.\d+)+([-+.~].*)?$/.test(version) ? version : 'Unknown';
+  if (semantic.test(version)) return version;
+  return /^\d+(\.\d+)+/.exec(version)?.[0] ?? 'Unknown';
 }
 
 /** Sorted by name, so that another order from the runtime doesn't change the status. The handler named '' is the default one. */

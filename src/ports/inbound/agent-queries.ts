@@ -27,6 +27,16 @@ export interface AgentQueries {
   health(): readonly HealthCheck[];
 }
 
+/** As Go prints it: the items have no kind and version of their own, and a condition that was never probed has the time null. */
 export function podList(pods: readonly Pod[]): PodList {
-  return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: pods.length === 0 ? null : pods };
+  return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: pods.length === 0 ? null : pods.map(asItem) };
+}
+
+function asItem({ apiVersion: _apiVersion, kind: _kind, ...pod }: Pod): Pod {
+  const { status } = pod;
+  if (status?.conditions === undefined) return pod;
+  const conditions = status.conditions.map(({ type, observedGeneration, status: value, lastProbeTime = null, ...rest }) => {
+    return { type, ...(observedGeneration === undefined ? {} : { observedGeneration }), status: value, lastProbeTime, ...rest };
+  });
+  return { ...pod, status: { ...status, conditions } };
 }
