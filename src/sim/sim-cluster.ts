@@ -198,6 +198,7 @@ export class SimCluster {
       runtime: node.runtime.state,
       host: node.host.state,
       apiserver: this.server,
+      attended: () => this.world.kernel(name).attended(),
     };
     const memories = this.memories.get(name) ?? [];
     for (const [i, checker] of this.checkers.entries()) {

@@ -288,3 +288,15 @@ t.test('a volume that has to be attached: not before the Node says that it is in
   t.match(manager.state.actual.get(name), { attached: 'yes', devicePath: '/dev/x', attachable: true });
   t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'mounted' });
 });
+
+t.test('a release that is forgotten and asked for again while its list is in flight is looked at again when that ends', async (t) => {
+  const manager = new Manager();
+  manager.silent.add('podVolumes.list');
+  manager.release('a');
+  manager.do((state, context) => forgetRelease(state, 'a', context)).release('a');
+  manager.do((state, context) => forgetRelease(state, 'a', context));
+  manager.changed.length = 0;
+  manager.run.reply(ok({ volumes: [], subPaths: [] }));
+  t.strictSame(manager.changed, ['a'], 'who waits for it looks again');
+  t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'forgotten' });
+});

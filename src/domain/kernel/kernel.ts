@@ -95,6 +95,11 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
     return this.pending;
   }
 
+  /** Addresses (`<machine>/<key>`) with a command in flight or a wake-up. */
+  attended(): ReadonlySet<string> {
+    return new Set([...[...this.pending.values()].map(({ address }) => addressText(address)), ...this.wakes.entries().map(([address]) => address)]);
+  }
+
   private step(input: Input<Event, Ops>, now: Micros, wall: Instant): Output<Ops> {
     assert(now >= this.lastNow, 'time went back to', now);
     this.lastNow = now;

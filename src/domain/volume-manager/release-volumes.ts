@@ -36,7 +36,11 @@ export function forgetRelease(manager: VolumeManager, uid: string, context: Volu
 
 export function releaseReplied(manager: VolumeManager, uid: string, { outcome }: Reply<AgentOperations>, context: VolumeContext): void {
   const release = manager.releases.get(uid);
-  if (release === undefined) return;
+  if (release === undefined) {
+    // It was forgotten while the list was in flight, and whoever has asked for it since was given no list of its own.
+    context.volumesChanged(uid);
+    return;
+  }
   if (outcome.ok) {
     release.phase = 'unmounting';
     found(manager, release, outcome.value as VolumeLeftovers, context);

@@ -18,6 +18,7 @@ import { graceOnlyShrinks } from './grace-only-shrinks.js';
 import { leaseRenewalsArePaced } from './lease-renewals-are-paced.js';
 import { namespacesAreDisjoint } from './namespaces-are-disjoint.js';
 import { noCommandAfterStop } from './no-command-after-stop.js';
+import { nothingIsForgotten } from './nothing-is-forgotten.js';
 import { oneLiveContainer } from './one-live-container.js';
 import { onePodOfAName } from './one-pod-of-a-name.js';
 import { restartsWait } from './restarts-wait.js';
@@ -55,4 +56,5 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(restartsWait),
   anyChecker(deadlinesComeWhenDue),
   anyChecker(leaseRenewalsArePaced),
+  anyChecker(nothingIsForgotten),
 ];

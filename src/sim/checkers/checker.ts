@@ -20,6 +20,8 @@ export interface CheckedNode {
   readonly host: SimHostState;
   /** null: the world has none. */
   readonly apiserver: SimApiserver | null;
+  /** Addresses (`<machine>/<key>`) with a command in flight or a wake-up. Costs as much as there are. */
+  attended(): ReadonlySet<string>;
 }
 
 export type Observation =

@@ -2,8 +2,8 @@
 import { readPodCache } from '../../../src/domain/pod-cache/pod-cache.js';
 import type { KubeletMachine, KubeletState, SimCluster } from '../../../src/sim/index.js';
 import { ApiWorld, podResource } from '../api-world.js';
-import { minute, second } from '../sim-pods.js';
-import { plantAddress, planted } from './planted-machine.js';
+import { minute, podOf, second } from '../sim-pods.js';
+import { isReplyTo, plantAddress, planted } from './planted-machine.js';
 
 type Write = { readonly name: string; readonly uid: string };
 
@@ -57,7 +57,49 @@ function runOne(cluster: SimCluster): void {
   cluster.run(minute);
 }
 
+/** Doesn't try again to make a mirror pod that could not be made. */
+function forgetsMirror(): (state: KubeletState) => KubeletMachine {
+  return planted({
+    after(_state, turn, input) {
+      if (isReplyTo(input, 'apiWriter.create') && input.address.machine === 'mirror' && !input.outcome.ok) turn.wakeAt(input.address, null);
+    },
+  });
+}
+
+/** Doesn't go on with a pod whose end has failed. */
+function forgetsEnd(): (state: KubeletState) => KubeletMachine {
+  return planted({
+    after({ agent }, turn) {
+      for (const { uid, run, terminatingAt, finished } of agent.workers.records.values())
+        if (terminatingAt !== null && run === null && !finished) turn.wakeAt({ machine: 'sync', key: uid }, null);
+    },
+  });
+}
+
+/** For 20 seconds the operation fails. */
+function fails(cluster: SimCluster, operation: string): void {
+  cluster.node().setFaults([{ operation, trigger: { untilMicros: 20 * second }, action: { kind: 'error', moment: 'before', error: 'internal', message: 'planned' } }]);
+}
+
+function makeMirror(cluster: SimCluster): void {
+  cluster.run(20 * second);
+  fails(cluster, 'apiWriter.create');
+  cluster.node().put('static.yaml', podOf('static'));
+  cluster.run(minute);
+}
+
+function endOneLate(cluster: SimCluster): void {
+  const world = new ApiWorld(cluster, { ok: () => true });
+  world.create('ends');
+  cluster.run(20 * second);
+  fails(cluster, 'podCgroups.destroy');
+  world.remove('ends', 1);
+  cluster.run(minute);
+}
+
 export const plantedApiBugs = [
+  { name: 'does not try again to make a mirror pod', checker: 'nothing-is-forgotten', agent: forgetsMirror, play: makeMirror },
+  { name: 'does not try again to end a pod', checker: 'nothing-is-forgotten', agent: forgetsEnd, play: endOneLate },
   {
     name: 'writes to a pod of another node',
     checker: 'api-writes-own-pods',
