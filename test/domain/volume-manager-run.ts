@@ -43,7 +43,7 @@ export class Manager {
   readonly failing = new Map<string, string>();
   /** Operations that are not answered. */
   readonly silent = new Set<string>();
-  readonly left: { plugin: string; volume: string; data: string | null }[] = [];
+  readonly left: { plugin: string; volume: string; data: string | null; isDevice?: boolean }[] = [];
 
   constructor() {
     const machine: Machine<VolumeManager, Do, AgentOperations> = { step: (_state, input, turn) => this.step(input, turn) };
@@ -53,8 +53,9 @@ export class Manager {
       if (message !== undefined) return failure('unavailable', message);
       if (op === 'apiReader.get') return this.read(request as AgentOperations['apiReader.get']['request']);
       if (op === 'csiNode.capabilities') return ok(this.capabilities);
+      if (op === 'blockDevices.users') return ok([]);
       if (op === 'podVolumes.read') return ok({ entries: [], generationPaths: null, readings: [] });
-      if (op === 'podVolumes.list') return ok({ volumes: this.left.splice(0), subPaths: [] });
+      if (op === 'podVolumes.list') return ok({ volumes: this.left.splice(0).map((volume) => ({ isDevice: false, ...volume })), subPaths: [] });
       return op === 'volumeMounts.mount' ? ok('mounted') : ok(null);
     });
   }

@@ -32,20 +32,20 @@ export function stepEnded({ turn }: AgentContext, uid: string): void {
 }
 
 /** A termination step failed and is retried. */
-export function tellKept(context: AgentContext, pod: Pod, why: string): void {
+export function reportKept(context: AgentContext, pod: Pod, why: string): void {
   context.event(pod, null, 'Warning', 'FailedKillPod', `error killing pod: ${why}`);
 }
 
 /** False: the wake-up belongs to another machine. */
 export function podEndWoken(context: AgentContext, { machine, key }: Address): boolean {
   if (machine === overdueKillMachine) endOverdue(context, key);
-  else if (machine === keptPodMachine) tellOverdueStep(context, key);
+  else if (machine === keptPodMachine) reportOverdueStep(context, key);
   else return false;
   return true;
 }
 
 /** A termination step is overdue. */
-function tellOverdueStep(context: AgentContext, uid: string): void {
+function reportOverdueStep(context: AgentContext, uid: string): void {
   const { state, turn } = context;
   const record = state.workers.records.get(uid);
   if (record?.run == null || !isPodTerminationRequested(state.workers, uid)) return;
@@ -53,8 +53,8 @@ function tellOverdueStep(context: AgentContext, uid: string): void {
   const pod = run?.pod ?? record.run.update.pod;
   if (pod === null) return;
   const step = run?.steps[0];
-  if (run === undefined) tellKept(context, pod, 'the container runtime has not reported the status of the pod');
-  else if (step !== undefined) tellKept(context, pod, waitedFor(context, run, step));
+  if (run === undefined) reportKept(context, pod, 'the container runtime has not reported the status of the pod');
+  else if (step !== undefined) reportKept(context, pod, waitedFor(context, run, step));
   turn.wakeAt({ machine: keptPodMachine, key: uid }, turn.now + repeatAfter);
 }
 

@@ -23,7 +23,7 @@ import { forgetRelease } from '../volume-manager/release-volumes.js';
 import type { AgentContext } from './agent-context.js';
 import { noteRunEnded } from './clean-up-needs.js';
 import { endPredecessors } from './inherited-pods.js';
-import { stepEnded, tellKept } from './kept-pods.js';
+import { reportKept, stepEnded } from './kept-pods.js';
 import { planPodRelist } from './looks.js';
 import { reconcileMirror } from './mirror-pods.js';
 import { uidOf } from './pod-index.js';
@@ -218,7 +218,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
         return run.operation.op === 'syncTerminatingRuntimePod' ? { ...result, postSync: true } : result;
       }
       if (error.kind === 'cancelled') return result;
-      tellKept(context, run.pod, error.message);
+      reportKept(context, run.pod, error.message);
       // Its containers are dead.
       if (run.steps[0]?.kind === 'claims') return result;
       return { ...result, error: { ...error, message: `error killing terminating pod: ${error.message}` } };
@@ -229,7 +229,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
         terminateStatus(context, run.pod);
         forgetRelease(context.state.volumes, run.uid, context);
         context.apiParts.podReleased(context, run.uid);
-      } else if (error.kind !== 'cancelled') tellKept(context, run.pod, error.message);
+      } else if (error.kind !== 'cancelled') reportKept(context, run.pod, error.message);
       return result;
     default:
       return unreachable(run.operation);

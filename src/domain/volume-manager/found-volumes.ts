@@ -5,7 +5,8 @@
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
 import type { Reply } from '../kernel/machine.js';
-import { reconstructCsiVolume } from '../volumes/csi-volume-data.js';
+import { csiPlugin } from '../volumes/csi-volume.js';
+import { problemOfCsiData, reconstructCsiVolume } from '../volumes/csi-volume-data.js';
 import { uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
 import { unescapeName, type VolumeSpec } from '../volumes/volume-spec.js';
 import type { FoundVolume, VolumeContext } from './volume-kind.js';
@@ -29,21 +30,27 @@ export function surveyReplied(manager: VolumeManager, { op, outcome }: Reply<Age
   }
   trySucceeded(manager.surveyPauses, op);
   if (op === 'csiFiles.staged') {
-    adoptStaged(manager, outcome.value as AgentOperations['csiFiles.staged']['reply']);
+    adoptStaged(manager, outcome.value as AgentOperations['csiFiles.staged']['reply'], turn);
     return;
   }
   manager.survey = 'over';
   for (const { uid, volumes } of outcome.value as AgentOperations['volumeMounts.survey']['reply']) {
-    for (const { plugin, volume, data, isDevice } of volumes) adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data, isDevice });
+    for (const { plugin, volume, data, isDevice } of volumes) {
+      const found = { uid, plugin: unescapeName(plugin), name: volume, data, isDevice };
+      logDamaged(found, turn);
+      adoptVolume(manager, found);
+    }
   }
   // After the pods' own volumes, so that these count as in use.
   turn.ask('csiFiles.staged', surveyAddress, 'staged', null);
 }
 
 /** A staged volume may have lost its last pod before it was unstaged. */
-function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.staged']['reply']): void {
+function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.staged']['reply'], turn: VolumeContext['turn']): void {
   for (const { data, isDevice } of staged) {
     const known = reconstructCsiVolume(data, '', isDevice ? 'Block' : 'Filesystem');
+    // As with the reference, it stays staged: nothing says by which driver it could be unstaged.
+    if (!known.ok) turn.log('warn', 'A staged CSI volume cannot be recognized by its vol_data.json and stays staged', { err: known.message });
     const spec = known.ok && known.volume.spec.kind === 'persistent' ? known.volume.spec : null;
     const plugin = spec === null ? null : volumePluginFor(spec);
     const name = spec === null || plugin === null ? null : uniqueVolumeName(plugin, spec, '');
@@ -62,6 +69,14 @@ function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.s
     });
     manager.dirty.add(name.value);
   }
+}
+
+/** The volume's data file is there and says nothing: it is torn down like one without a file, and the log names it. */
+export function logDamaged({ uid, plugin, name, data }: FoundVolume, turn: VolumeContext['turn']): void {
+  if (plugin !== csiPlugin || data === null) return;
+  const problem = problemOfCsiData(data, name);
+  if (problem === null) return;
+  turn.log('warn', 'The vol_data.json of a CSI volume says nothing, the volume is torn down without its driver', { podUID: uid, volume: name, err: problem });
 }
 
 /** null: no kind here knows it. */

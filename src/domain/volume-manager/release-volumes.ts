@@ -11,7 +11,7 @@ import { podDirectory } from '../values/pod-directories.js';
 import { planSubPathCleanup } from '../volumes/sub-path.js';
 import { specName, unescapeName } from '../volumes/volume-spec.js';
 import { unwantVolumes } from './desired-volumes.js';
-import { adoptVolume } from './found-volumes.js';
+import { adoptVolume, logDamaged } from './found-volumes.js';
 import { backoffKey } from './volume-backoff.js';
 import type { VolumeContext } from './volume-kind.js';
 import { releaseMachine, type VolumeManager, type VolumeRelease } from './volume-manager-state.js';
@@ -37,7 +37,7 @@ export function forgetRelease(manager: VolumeManager, uid: string, context: Volu
 export function releaseReplied(manager: VolumeManager, uid: string, { outcome }: Reply<AgentOperations>, context: VolumeContext): void {
   const release = manager.releases.get(uid);
   if (release === undefined) {
-    // It was forgotten while the list was in flight, and whoever has asked for it since was given no list of its own.
+    // It was forgotten while the list was in flight: a caller that has asked for it since got no list of its own.
     context.volumesChanged(uid);
     return;
   }
@@ -66,7 +66,7 @@ export function settleRelease(manager: VolumeManager, uid: string): void {
   if (release?.phase === 'unmounting' && !manager.held.has(uid)) release.phase = 'over';
 }
 
-function found(manager: VolumeManager, release: VolumeRelease, { volumes, subPaths }: VolumeLeftovers, { nodeFacts }: VolumeContext): void {
+function found(manager: VolumeManager, release: VolumeRelease, { volumes, subPaths }: VolumeLeftovers, { nodeFacts, turn }: VolumeContext): void {
   const { uid, failures } = release;
   const directory = podDirectory(nodeFacts.rootDirectory, uid);
   const withSubPaths = new Set<string>();
@@ -76,7 +76,9 @@ function found(manager: VolumeManager, release: VolumeRelease, { volumes, subPat
   }
   for (const { plugin, volume, data, isDevice } of volumes) {
     withSubPaths.delete(volume);
-    if (!adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data, isDevice })) failures.push(`no plugin of this kubelet takes down ${plugin}/${volume}`);
+    const leftover = { uid, plugin: unescapeName(plugin), name: volume, data, isDevice };
+    logDamaged(leftover, turn);
+    if (!adoptVolume(manager, leftover)) failures.push(`no plugin of this kubelet takes down ${plugin}/${volume}`);
   }
   for (const name of manager.held.get(uid) ?? []) {
     manager.dirty.add(name);

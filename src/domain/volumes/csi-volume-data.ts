@@ -4,8 +4,8 @@ import type { PersistentVolume } from '../../ports/model/storage.js';
 import type { Volume } from '../../ports/model/volume.js';
 import { canonicalJson } from '../kernel/canonical.js';
 import { goJsonProblem } from '../values/go-json.js';
-import { csiPlugin } from './csi-volume.js';
-import type { VolumeSpec } from './volume-spec.js';
+import { csiDriverName, csiPlugin } from './csi-volume.js';
+import { specName, type VolumeSpec } from './volume-spec.js';
 
 /** Beside a pod's mount. */
 export interface CsiVolumeData {
@@ -32,6 +32,15 @@ export interface ReconstructedCsiVolume {
 }
 
 export type CsiReconstruction = { readonly ok: true; readonly volume: ReconstructedCsiVolume } | { readonly ok: false; readonly message: string };
+
+/** Why a data file doesn't say whose volume it is; null: it does. @param name of the volume, for messages */
+export function problemOfCsiData(text: string, name: string): string | null {
+  const read = reconstructCsiVolume(text, name);
+  if (!read.ok) return read.message;
+  const { spec } = read.volume;
+  const driver = csiDriverName(spec);
+  return driver.ok && driver.value !== '' && specName(spec) !== '' ? null : `${csiPlugin}: the data file of ${name} names no driver or no volume`;
+}
 
 export function csiDataText(data: CsiVolumeData | CsiStagingData): string {
   return `${canonicalJson(data)}\n`;

@@ -18,7 +18,7 @@ import { csiDataText } from '../../volumes/csi-volume-data.js';
 import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
 import { done, failed, procedure, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockMapOf, tellMapped } from './block-mapping.js';
-import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
+import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, isOfUnknownDriver, newCollected } from './csi-facts.js';
 
 /** The name of the volume's directory below `volumeDevices`. */
 export function csiDeviceName(spec: VolumeSpec): string {
@@ -102,9 +102,10 @@ function decideUnpublish(work: UnpublishWork, scene: VolumeScene): VolumeStep {
   return scene.ask('csiNode.unpublish', { endpoint: found.driver.endpoint, volumeId: csiVolumeHandle(spec, uid) ?? '', targetPath: publishPath }, csiTimeout);
 }
 
-function repliedUnpublish(work: UnpublishWork, { op, outcome }: Reply<AgentOperations>): VolumeStep | null {
+function repliedUnpublish(work: UnpublishWork, { op, outcome }: Reply<AgentOperations>, { spec }: VolumeScene): VolumeStep | null {
   if (!outcome.ok) return failed(outcome.error.message, 'uncertain', op === 'blockDevices.unmap' ? 'UnmapVolume.UnmapBlockVolume failed' : null);
-  work.phase = op === 'csiNode.unpublish' ? 'unmark' : work.phase === 'unmap' ? 'unpublish' : 'over';
+  const afterUnmap = isOfUnknownDriver(spec) ? 'unmark' : 'unpublish';
+  work.phase = op === 'csiNode.unpublish' ? 'unmark' : work.phase === 'unmap' ? afterUnmap : 'over';
   return null;
 }
 
@@ -131,7 +132,7 @@ function repliedUnstage(work: UnstageWork, { op, outcome }: Reply<AgentOperation
   switch (op) {
     case 'blockDevices.users': {
       const users = outcome.value as readonly string[];
-      work.phase = 'capabilities';
+      work.phase = isOfUnknownDriver(spec) ? 'remove' : 'capabilities';
       if (users.length === 0) return null;
       return failed(
         `the device ${goQuote(globalMapPath)} is still referenced from other Pods ${goList(users)}`,

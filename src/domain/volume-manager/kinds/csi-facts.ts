@@ -13,6 +13,7 @@ import { microsPerSecond } from '../../values/time.js';
 import { type CsiMountFacts, csiTokenRequests } from '../../volumes/csi-mount.js';
 import { csiAttachmentName, csiDriverName } from '../../volumes/csi-volume.js';
 import type { Lookup } from '../../volumes/object-payload.js';
+import type { VolumeSpec } from '../../volumes/volume-spec.js';
 import { isBlockVolume } from '../../volumes/volume-spec.js';
 import { failed, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 
@@ -32,6 +33,12 @@ export interface CsiCollected {
 
 export function newCollected(since: Micros): CsiCollected {
   return { since, capabilities: null, attachment: null, secrets: new Map(), reading: null };
+}
+
+/** A volume that was found on disk without anything that names its driver. */
+export function isOfUnknownDriver(spec: VolumeSpec): boolean {
+  const name = csiDriverName(spec);
+  return name.ok && name.value === '';
 }
 
 /** The volume's driver, or the error for a missing one. @param what the caller in the reference's words */

@@ -17,7 +17,7 @@ import { byVolumeMode, done, failed, procedure, type VolumeContext, type VolumeK
 import { blockDeviceOf } from './block-mapping.js';
 import { csiBlock } from './csi-block.js';
 import { csiExpand } from './csi-expansion.js';
-import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
+import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, isOfUnknownDriver, newCollected } from './csi-facts.js';
 import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
 import { type GroupWalk, giveToGroup, tellLongWalk, tellProgress } from './group-walk.js';
 import { viewOf } from './own-directory.js';
@@ -116,7 +116,9 @@ function repliedUnpublish(work: UnpublishWork, { op, outcome }: Reply<AgentOpera
   }
   work.phase = 'over';
   if (outcome.value !== 'mounted') return null;
-  return failed(`kubernetes.io/csi: the driver has unpublished the volume, and ${csiTargetPath(context.nodeFacts.rootDirectory, uid, spec)} is still mounted`, 'uncertain');
+  const path = csiTargetPath(context.nodeFacts.rootDirectory, uid, spec);
+  const what = isOfUnknownDriver(spec) ? 'no data file names the driver of the volume' : 'the driver has unpublished the volume';
+  return failed(`kubernetes.io/csi: ${what}, and ${path} is still mounted`, 'uncertain');
 }
 
 function targetPlaceOf(uid: string, spec: VolumeSpec): VolumePlace {
@@ -147,7 +149,7 @@ export const csi: VolumeKind = {
   expand: csiExpand,
   tearDown: byVolumeMode(
     procedure<UnpublishWork>({
-      begin: ({ spec }) => ({ phase: csiDriverName(spec).ok && driverNameOf(spec) === '' ? 'remove' : 'unpublish' }),
+      begin: ({ spec }) => ({ phase: isOfUnknownDriver(spec) ? 'remove' : 'unpublish' }),
       decide: decideUnpublish,
       replied: repliedUnpublish,
     }),
@@ -156,17 +158,19 @@ export const csi: VolumeKind = {
   unmountDevice: byVolumeMode(csiUnmountDevice, csiBlock.unmountDevice),
   view: viewOf,
   device: (spec, uid, rootDirectory) => blockDeviceOf(csiPlugin, spec, uid, rootDirectory),
-  reconstruct: ({ name, data }) => {
-    if (data === null) return { kind: 'inline', volume: { name, csi: { driver: '' } } };
-    return reconstructed(reconstructCsiVolume(data, name));
-  },
+  // Data that says nothing is as good as none: without the driver's name only what is left on disk can be removed.
+  reconstruct: ({ name, data }) => (data === null ? null : reconstructed(reconstructCsiVolume(data, name))) ?? { kind: 'inline', volume: { name, csi: { driver: '' } } },
   reconstructLabel: ({ name, data }) => {
     const known = data === null ? null : reconstructCsiVolume(data, name);
     return known?.ok === true ? known.volume.seLinuxMountContext : '';
   },
   // A link without a data file is foreign: the file is created before it, and removed after it.
-  reconstructDevice: ({ name, data }) => (data === null ? null : reconstructed(reconstructCsiVolume(data, name, 'Block'))),
+  reconstructDevice: ({ name, data }) => (data === null ? null : (reconstructed(reconstructCsiVolume(data, name, 'Block')) ?? deviceOfUnknownDriver(name))),
 };
+
+function deviceOfUnknownDriver(name: string): VolumeSpec {
+  return { kind: 'persistent', persistentVolume: { metadata: { name }, spec: { csi: { driver: '', volumeHandle: name }, volumeMode: 'Block' } }, readOnly: false };
+}
 
 function reconstructed(known: CsiReconstruction): VolumeSpec | null {
   return known.ok && driverNameOf(known.volume.spec) !== '' && specName(known.volume.spec) !== '' ? known.volume.spec : null;

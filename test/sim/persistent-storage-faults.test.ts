@@ -1,0 +1,13 @@
+// Ports of storage, plugins and logs: each operation fails for half an hour.
+import t from 'tap';
+import { sweepPorts } from './fault-sweep.js';
+import { isStoragePort } from './fault-sweep-ports.js';
+
+t.setTimeout(900_000);
+
+t.test('each operation fails for half an hour', async (t) => {
+  const { struck, told, operations } = await sweepPorts(t, isStoragePort);
+  t.ok(struck.size >= 30, `${struck.size} operations; not: ${operations.filter((one) => !struck.has(one)).join()}`);
+  for (const operation of ['podVolumes.tearDown', 'podVolumes.list', 'csiNode.unpublish'])
+    t.ok(told.has(operation), `${operation} keeps pods from ending: ${[...told].join('; ')}`);
+});
