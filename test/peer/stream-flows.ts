@@ -11,7 +11,7 @@ import type { PeerStand } from './peer-stand.js';
 /** A pod of one container that is ready. */
 async function running(stand: PeerStand, name: string, script: string, more: object = {}): Promise<void> {
   await stand.create(pod(name, [shell(script, more)]));
-  await stand.ok(['wait', `pod/${name}`, '--for=condition=Ready', '--timeout=120s']);
+  await stand.ok(['wait', `pod/${name}`, '--for=condition=Ready', '--timeout=240s']);
 }
 
 function sum(bytes: Buffer | string): string {
@@ -48,8 +48,8 @@ async function copy(t: Test, stand: PeerStand): Promise<void> {
   const file = join(stand.directory, 'copied');
   const content = randomBytes(4_000_000);
   writeFileSync(`${file}.in`, content);
-  t.match(await stand.kubectl(['cp', `${file}.in`, 'stores:/tmp/copied']), { code: 0 });
-  t.match(await stand.kubectl(['cp', 'stores:/tmp/copied', `${file}.out`]), { code: 0 });
+  await stand.ok(['cp', `${file}.in`, 'stores:/tmp/copied']);
+  await stand.ok(['cp', 'stores:/tmp/copied', `${file}.out`]);
   t.ok(readFileSync(`${file}.out`).equals(content), 'a file comes back as it was');
 }
 
@@ -100,7 +100,7 @@ function fetched(url: string): Promise<number> {
       });
       answer.on('end', () => settle(size));
       answer.on('error', reject);
-    }).on('error', reject);
+    }).on('error', (error) => reject(new Error(`${url}: ${error.message}`)));
   });
 }
 

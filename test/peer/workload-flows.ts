@@ -8,7 +8,7 @@ const selector = (app: string): object => ({ matchLabels: { app } });
 
 async function deployment(t: Test, stand: PeerStand): Promise<void> {
   const version = (text: string, ready: string) =>
-    template('web', [shell(`echo ${text} > /tmp/version; ${waiting}`, { readinessProbe: { exec: { command: ['sh', '-c', ready] }, periodSeconds: 1 } })]);
+    template('web', [shell(`echo ${text} > /tmp/version; ${waiting}`, { readinessProbe: { exec: { command: ['sh', '-c', ready] }, periodSeconds: 1, timeoutSeconds: 20 } })]);
   const object = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -16,11 +16,11 @@ async function deployment(t: Test, stand: PeerStand): Promise<void> {
     spec: { replicas: 3, selector: selector('web'), template: version('one', 'test -f /tmp/version') },
   };
   await stand.create(object);
-  await stand.ok(['rollout', 'status', 'deployment/web', '--timeout=120s']);
+  await stand.ok(['rollout', 'status', 'deployment/web', '--timeout=240s']);
   const first = await stand.pods('app=web');
   t.equal(first.length, 3);
   await stand.ok(['patch', 'deployment', 'web', '--patch', JSON.stringify({ spec: { template: version('two', 'test -f /tmp/version') } })]);
-  await stand.ok(['rollout', 'status', 'deployment/web', '--timeout=120s']);
+  await stand.ok(['rollout', 'status', 'deployment/web', '--timeout=240s']);
   t.equal((await stand.ok(['exec', 'deployment/web', '--', 'cat', '/tmp/version'])).trim(), 'two');
   await stand.ok(['patch', 'deployment', 'web', '--patch', JSON.stringify({ spec: { template: version('three', 'false') } })]);
   await stand.until('a pod of the third version runs and is not ready', async () => {
@@ -31,7 +31,7 @@ async function deployment(t: Test, stand: PeerStand): Promise<void> {
   });
   t.match(await stand.kubectl(['rollout', 'status', 'deployment/web', '--timeout=3s']), { code: 1, err: /timed out waiting/ }, 'a version that is never ready does not roll out');
   await stand.ok(['rollout', 'undo', 'deployment/web']);
-  await stand.ok(['rollout', 'status', 'deployment/web', '--timeout=120s']);
+  await stand.ok(['rollout', 'status', 'deployment/web', '--timeout=240s']);
   await stand.until('the pods of the third version are gone', async () => (await stand.pods('app=web')).length === 3);
   t.equal((await stand.ok(['exec', 'deployment/web', '--', 'cat', '/tmp/version'])).trim(), 'two');
   await stand.ok(['scale', 'deployment/web', '--replicas=0']);
@@ -41,7 +41,7 @@ async function deployment(t: Test, stand: PeerStand): Promise<void> {
 async function statefulSet(t: Test, stand: PeerStand): Promise<void> {
   const set = { replicas: 3, serviceName: 'db', selector: selector('db'), template: template('db', [shell(`hostname > /tmp/name; ${waiting}`)], { subdomain: 'db' }) };
   await stand.create({ apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db' }, spec: set });
-  await stand.ok(['rollout', 'status', 'statefulset/db', '--timeout=120s']);
+  await stand.ok(['rollout', 'status', 'statefulset/db', '--timeout=240s']);
   const before = await stand.pods('app=db');
   const times = before.map((pod: Json) => [pod.metadata.name, pod.status.startTime] as const).sort();
   t.strictSame(
@@ -67,13 +67,13 @@ async function statefulSet(t: Test, stand: PeerStand): Promise<void> {
 async function daemonSet(t: Test, stand: PeerStand): Promise<void> {
   const set = (version: string) => ({ selector: selector('agent'), template: template('agent', [shell(`echo ${version}; ${waiting}`)], { hostNetwork: true }) });
   await stand.create({ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'agent' }, spec: set('one') });
-  await stand.ok(['rollout', 'status', 'daemonset/agent', '--timeout=120s']);
+  await stand.ok(['rollout', 'status', 'daemonset/agent', '--timeout=240s']);
   // Before the controller has counted the node the roll-out of nothing is complete.
   await stand.until('its pod has an address', async () => (await stand.pods('app=agent'))[0]?.status.podIP !== undefined);
   const [pod] = await stand.pods('app=agent');
   t.match(pod.status, { podIP: '10.90.0.1', hostIP: '10.90.0.1', podIPs: [{ ip: '10.90.0.1' }] });
   await stand.ok(['patch', 'daemonset', 'agent', '--patch', JSON.stringify({ spec: set('two') })]);
-  await stand.ok(['rollout', 'status', 'daemonset/agent', '--timeout=120s']);
+  await stand.ok(['rollout', 'status', 'daemonset/agent', '--timeout=240s']);
   t.equal(await stand.ok(['logs', 'daemonset/agent']), 'two\n');
   await stand.ok(['delete', 'daemonset', 'agent']);
   await stand.until('its pods are gone', async () => (await stand.pods('app=agent')).length === 0);
@@ -92,7 +92,7 @@ async function job(t: Test, stand: PeerStand): Promise<void> {
     object('ignored', 'exit 42', { backoffLimit: 4, podFailurePolicy: { rules: [{ action: 'FailJob', onExitCodes: { containerName: 'main', operator: 'In', values: [42] } }] } }),
     object('late', waiting, { activeDeadlineSeconds: 3 }),
   );
-  await stand.ok(['wait', 'job/sums', '--for=condition=Complete', '--timeout=120s']);
+  await stand.ok(['wait', 'job/sums', '--for=condition=Complete', '--timeout=240s']);
   const indices = await Promise.all((await stand.pods('job-name=sums')).map((pod: Json) => stand.ok(['logs', pod.metadata.name])));
   t.strictSame(indices.map((text) => text.trim()).sort(), ['0', '1', '2', '3']);
   for (const [name, reason, pods] of [
@@ -100,7 +100,7 @@ async function job(t: Test, stand: PeerStand): Promise<void> {
     ['ignored', 'PodFailurePolicy', 1],
     ['late', 'DeadlineExceeded', 0],
   ] as const) {
-    await stand.ok(['wait', `job/${name}`, '--for=condition=Failed', '--timeout=120s']);
+    await stand.ok(['wait', `job/${name}`, '--for=condition=Failed', '--timeout=240s']);
     const failed = await stand.client.get(`/apis/batch/v1/namespaces/default/jobs/${name}`);
     t.match(
       failed.status.conditions.find((one: Json) => one.type === 'Failed'),
