@@ -4,7 +4,7 @@
 // Which they were is printed last, so that each is looked into.
 // Invariant: the list comes from the sources, and a file that did not run, or ran no test, or a warning of Node in any process, fails the run.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -61,6 +61,10 @@ function run(list, width) {
   const directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   const totals = join(directory, 'totals.json');
   const warnings = join(directory, 'warnings.ndjson');
+  // Some tests start programs as other users.
+  writeFileSync(warnings, '');
+  chmodSync(warnings, 0o666);
+  chmodSync(directory, 0o755);
   const options = [`--test-concurrency=${width}`, `--test-timeout=${fileTimeoutMs[tier]}`, `--test-reporter=${new URL('./test-reporter.mjs', import.meta.url)}`];
   const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', ...options, ...list], {
     cwd: root,
@@ -82,7 +86,9 @@ function run(list, width) {
 /** One text each. */
 function warningsIn(file) {
   if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line)).map(({ program, warning }) => `warning of Node in ${relative(root, program)}: ${warning}`);
 }
 

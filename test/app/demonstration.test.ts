@@ -39,8 +39,8 @@ for (const user of process.geteuid?.() === 0 ? ['root', 'nobody'] : ['who runs t
     const temporary = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
     chmodSync(temporary, 0o777);
     t.teardown(() => rmSync(temporary, { recursive: true, force: true }));
-    const dev = new Program('kubelet-ctl', ['dev', '--verbose'], { TMPDIR: temporary, HOME: temporary }, undefined, user === 'nobody' ? nobody : null);
-    await until('the pods run', () => /job-dev {2}Succeeded/.test(dev.out) && /crash-loop-dev .*restarts 1/.test(dev.out) && /no-image-dev .*ErrImagePull/.test(dev.out));
+    const dev = new Program('kubelet-ctl', ['dev', '--verbose'], { TMPDIR: temporary, HOME: temporary }, 300_000, user === 'nobody' ? nobody : null);
+    for (const line of [/job-dev {2}Succeeded/, /crash-loop-dev .*restarts 1/, /no-image-dev .*ErrImagePull/]) await until(String(line), () => line.test(dev.out));
     const kubeconfig = /export KUBECONFIG=(\S+)/.exec(dev.out)?.[1] ?? '';
     const admin = new AdminClient(join(temporary, 'admin'), readFileSync(kubeconfig, 'utf8'));
     t.teardown(() => admin.close());
