@@ -86,7 +86,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
       this.downUntil = null;
       if (this.parts.runtimeTellsChanges) outside.event(0, { type: 'runtimeChangesLost' });
     }
-    this.tellChanges(outside);
+    this.sendChanges(outside);
     this.parts.apiserver?.advance(outside);
   }
 
@@ -110,7 +110,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
     const { after, outcome } = this.handle(command, outside.now);
     if (fault?.kind === 'fail') outside.reply(command, after, failure(command, fault.error, fault.message));
     else outside.reply(command, after + (fault?.kind === 'delay' ? fault.by : 0), outcome);
-    this.tellChanges(outside);
+    this.sendChanges(outside);
   }
 
   private handle(command: Command<KubeletOperations>, now: Micros): Answer<unknown> {
@@ -129,7 +129,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
     return host.handle(command.op as never, command.request as never, now);
   }
 
-  private tellChanges(outside: Outside<KubeletEvent, KubeletOperations>): void {
+  private sendChanges(outside: Outside<KubeletEvent, KubeletOperations>): void {
     const uids = this.parts.runtime.advance(outside.now);
     if (uids.length > 0 && this.parts.runtimeTellsChanges && this.downUntil === null) outside.event(0, { type: 'runtimeChanged', uids });
   }

@@ -222,7 +222,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
   runUntilTrue(done: () => boolean, limit: Micros): boolean {
     while (!done()) {
       if (this.heap.firstAt > limit) {
-        if (this.heap.size === 0) this.assertNobodyWaits();
+        if (this.heap.size === 0) this.assertNoCommandInFlight();
         return false;
       }
       this.step();
@@ -235,7 +235,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     return this.heap.firstAt;
   }
 
-  assertNobodyWaits(): void {
+  assertNoCommandInFlight(): void {
     const waiting: string[] = [];
     for (const node of this.nodes.values()) {
       if (!node.running) continue;
@@ -282,12 +282,12 @@ export class World<State, Event extends { readonly type: string }, Ops> {
       return;
     }
     node.wakeScheduled = Number.POSITIVE_INFINITY;
-    this.assertTimeGoesOn(node);
+    this.assertTimeAdvances(node);
     const output = node.kernel.wake(this.now, this.wall(node));
     if (output !== null) this.carryOut(node, null, output);
   }
 
-  private assertTimeGoesOn({ name, kernel, wakes }: WorldNode<State, Event, Ops>): void {
+  private assertTimeAdvances({ name, kernel, wakes }: WorldNode<State, Event, Ops>): void {
     if (wakes.at !== this.now) {
       wakes.at = this.now;
       wakes.count = 0;

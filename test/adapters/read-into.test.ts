@@ -48,13 +48,13 @@ const tcpPair = (t: Test): Promise<Pair> =>
 /** Gathers what is taken; `stops` after that many takes, until the next `go`. */
 class Taker {
   readonly taken: Buffer[] = [];
-  goesOn = true;
+  acceptsMore = true;
   private waiting: { readonly bytes: number; readonly done: () => void } | null = null;
 
   readonly take = (bytes: Uint8Array, count: number): boolean => {
     this.taken.push(Buffer.from(bytes.subarray(0, count)));
     if (this.waiting !== null && this.length >= this.waiting.bytes) this.waiting.done();
-    return this.goesOn;
+    return this.acceptsMore;
   };
 
   get length(): number {
@@ -112,7 +112,7 @@ for (const [kind, pairOf] of kinds) {
     const { client, accepted } = await pairOf(t);
     const bytes = randomBytes(16 * 1024 * 1024);
     const taker = new Taker();
-    taker.goesOn = false;
+    taker.acceptsMore = false;
     readInto(accepted, Buffer.alloc(16 * 1024), taker.take);
     client.write(bytes);
     client.end();
@@ -125,7 +125,7 @@ for (const [kind, pairOf] of kinds) {
     }
     t.equal(taker.length < bytes.length / 4, true, `${taker.length} bytes`);
     const end = once(accepted, 'end');
-    taker.goesOn = true;
+    taker.acceptsMore = true;
     accepted.resume();
     await end;
     t.equal(digest(taker.all), digest(bytes));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { logs } from '../../src/app/cli/logs.js';
 import { ps } from '../../src/app/cli/ps.js';
-import { tellsPods } from '../../src/app/daemon/listener.js';
+import { servesPods } from '../../src/app/daemon/listener.js';
 import { TestAuthority } from '../adapters/api-peer.js';
 import { Stage } from './stage.js';
 
@@ -33,7 +33,7 @@ t.test('pods on the health port', async (t) => {
   t.teardown(() => stage.close());
   for (const [sentence, configuration, expected] of rows) {
     stage.configurationMore = configuration;
-    t.equal(tellsPods(stage.loaded().configuration), expected, sentence);
+    t.equal(servesPods(stage.loaded().configuration), expected, sentence);
   }
 });
 

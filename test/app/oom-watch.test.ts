@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { type ToldKills, watchForOom } from '../../src/app/daemon/oom-watch.js';
+import { type ReportedOomKills, watchForOom } from '../../src/app/daemon/oom-watch.js';
 import type { KernelLog, KernelLogListener, KernelLogRecord } from '../../src/ports/outbound/kernel-log.js';
 import { PortError } from '../../src/ports/port-error.js';
 import { LogLines, Stage, until } from './stage.js';
@@ -33,15 +33,15 @@ class GivenLog implements KernelLog {
   }
 }
 
-function watched(log: KernelLog, before: ToldKills | null = null) {
-  const seen = { pids: [] as number[], written: [] as ToldKills[], lines: new LogLines() };
-  const file = { read: () => before, write: (told: ToldKills) => seen.written.push(told) };
+function watched(log: KernelLog, before: ReportedOomKills | null = null) {
+  const seen = { pids: [] as number[], written: [] as ReportedOomKills[], lines: new LogLines() };
+  const file = { read: () => before, write: (told: ReportedOomKills) => seen.written.push(told) };
   const end = watchForOom({ log, file, bootId: 'b', logger: seen.lines, killed: ({ pid }) => seen.pids.push(pid) });
   return { ...seen, end };
 }
 
 const two = [...recordsFrom(10, [begins, killed(1)]), ...recordsFrom(20, [begins, killed(2)])];
-const rows: readonly [string, readonly KernelLogRecord[], ToldKills | null, readonly number[], readonly ToldKills[]][] = [
+const rows: readonly [string, readonly KernelLogRecord[], ReportedOomKills | null, readonly number[], readonly ReportedOomKills[]][] = [
   ['all since the boot are told by the first agent', two, null, [1, 2], [{ bootId: 'b', sequence: 21 }]],
   ['what was told before is not told again', two, { bootId: 'b', sequence: 11 }, [2], [{ bootId: 'b', sequence: 21 }]],
   ['nothing new writes nothing', two, { bootId: 'b', sequence: 21 }, [], []],

@@ -166,12 +166,12 @@ t.test('a driver over its socket is asked only if it can tell; one that is away,
   const sick = await made('sick', ['GET_VOLUME_STATS', 'VOLUME_CONDITION']);
   const sockets: Readonly<Record<string, string>> = { able: able.socket, unable: unable.socket, sick: sick.socket, away: join(base, 'none') };
   const wrong: string[] = [];
-  const ask = (name: string, tellsHealth = false) => {
+  const ask = (name: string, reportsHealth = false) => {
     return driverUsage(
       new GrpcCsiNode(),
       (driver) => sockets[driver] ?? null,
       volume(name),
-      tellsHealth,
+      reportsHealth,
       (message) => wrong.push(message),
     );
   };

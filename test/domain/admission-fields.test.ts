@@ -35,7 +35,7 @@ const rows: readonly (readonly [place: string, fields: string, ofStaticPods: str
   ['admission/predicates.ts predicateFailures', 'tolerations', 'NoExecute taints are not checked for static pods'],
   ['admission/pressure-gate.ts admitUnderPressure', 'tolerations', 'critical pods are admitted before that, and static pods are'],
   ['agent/api-data.ts askingOf', 'serviceAccountName', noAccount],
-  ['agent/pod-statuses.ts tellConnected', 'generation', noGeneration],
+  ['agent/pod-statuses.ts setReadyToStartContainers', 'generation', noGeneration],
   ['agent/pod-statuses.ts withTermination', 'generation', noGeneration],
   ['agent/resize-progress.ts noteResized', 'generation', noGeneration],
   ['agent/resize-progress.ts showProgress', 'generation', noGeneration],

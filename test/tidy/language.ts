@@ -21,7 +21,7 @@ const bannedWords: readonly BannedWord[] = [
 ];
 
 /** The number of different identifiers in src with each word. Lower a number when a rename makes it possible; never raise one. */
-export const identifierCeilings: Readonly<Record<string, number>> = { tell: 46, anew: 3, nobody: 2, ours: 2, 'go on': 3, 'come about': 1, 'let go': 3 };
+export const identifierCeilings: Readonly<Record<string, number>> = { tell: 7, anew: 1, nobody: 1, ours: 2, 'go on': 1 };
 
 /** Banned words in the comments of one file of src. Text in backticks is code. */
 export function commentFindings(source: SourceText): Finding[] {

@@ -19,7 +19,7 @@ const kinds: Readonly<Record<PodCertificateKeyType, () => ReturnType<typeof gene
 };
 
 /** The signer decides the subject. */
-const nobody = { commonName: '', organizations: [], dnsNames: [], ipAddresses: [] };
+const emptySubject = { commonName: '', organizations: [], dnsNames: [], ipAddresses: [] };
 
 export class NodePodCertificateKeys implements PortOf<PodCertificateKeyOperations> {
   async generate({ keyType }: PodCertificateKeyOperations['generate']['request']): Promise<PodCertificateKey> {
@@ -28,7 +28,7 @@ export class NodePodCertificateKeys implements PortOf<PodCertificateKeyOperation
       throw new PortError({ kind: 'invalid-argument', message, operation: 'podCertificateKeys.generate', subject: keyType, cause: null });
     }
     const { privateKey } = await kinds[keyType as PodCertificateKeyType]();
-    const request = new Uint8Array(pemBytes(certificateRequest(nobody, privateKey), 'CERTIFICATE REQUEST'));
+    const request = new Uint8Array(pemBytes(certificateRequest(emptySubject, privateKey), 'CERTIFICATE REQUEST'));
     return { privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, request };
   }
 }

@@ -20,8 +20,8 @@ export class TurnsInOrder {
   }
 
   /** In a later turn. */
-  call(goOn: () => void): void {
-    this.waiting.push(goOn);
+  call(resume: () => void): void {
+    this.waiting.push(resume);
     this.arm();
   }
 
@@ -34,7 +34,7 @@ export class TurnsInOrder {
       this.gone = now.length;
       // Otherwise the next caller would find this turn's places taken forever.
       if (now.length > 0) this.arm();
-      for (const goOn of now) goOn();
+      for (const resume of now) resume();
     });
   }
 }

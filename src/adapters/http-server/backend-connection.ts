@@ -105,9 +105,9 @@ export class BackendConnection {
   private read(chunk: Buffer): boolean {
     this.gate.received();
     if (this.take !== null) {
-      const goesOn = this.take(chunk);
-      this.gate.isHeldUp = !goesOn;
-      return goesOn;
+      const acceptsMore = this.take(chunk);
+      this.gate.isHeldUp = !acceptsMore;
+      return acceptsMore;
     }
     this.held = this.held === null ? Buffer.from(chunk) : Buffer.concat([this.held, chunk]);
     return false;

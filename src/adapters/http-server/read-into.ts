@@ -44,11 +44,11 @@ export function readInto(socket: Socket, memory: Uint8Array, take: TakeInto): bo
   const found = readMembersOf(socket);
   if (found === null) return false;
   const { handle, buffer, callback } = found;
-  let goesOn = true;
-  for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) goesOn = take(chunk, chunk.length) && goesOn;
+  let acceptsMore = true;
+  for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) acceptsMore = take(chunk, chunk.length) && acceptsMore;
   Object.assign(socket, { [buffer]: memory, [callback]: (count: number, bytes: Uint8Array): boolean => take(bytes, count) });
   handle.useUserBuffer(memory);
-  if (goesOn) socket.resume();
+  if (acceptsMore) socket.resume();
   else socket.pause();
   return true;
 }

@@ -44,7 +44,7 @@ function ownUser(request: IncomingMessage, server: SimApiserver, options: Authen
     if (certificate !== undefined) {
       const { commonName, organizations, notBefore, notAfter } = factsOf(certificate);
       const now = instantOf(options.authority.nowMillis * 1000);
-      if (now < notBefore || now > notAfter || !isOurs(socket, certificate, options)) return null;
+      if (now < notBefore || now > notAfter || !isSignedByAuthority(socket, certificate, options)) return null;
       if (commonName !== '') return { name: commonName, groups: [...organizations, 'system:authenticated'], extra: { [credentialId]: [`X509SHA256=${digestOf(certificate)}`] } };
     }
   }
@@ -62,7 +62,7 @@ function digestOf(certificate: X509Certificate): string {
 }
 
 /** TLS verified against the wall clock; if only the validity time fails, checks it against the server's clock. */
-function isOurs(socket: TLSSocket, certificate: X509Certificate, { authority }: AuthenticationOptions): boolean {
+function isSignedByAuthority(socket: TLSSocket, certificate: X509Certificate, { authority }: AuthenticationOptions): boolean {
   if (socket.authorized) return true;
   const isOfAnotherTime = ['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED'].includes(String(socket.authorizationError));
   return isOfAnotherTime && authority.hasSigned(certificate);

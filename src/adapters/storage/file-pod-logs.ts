@@ -98,9 +98,9 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
       const removal = new FileSteps([this.logs, this.links]);
       logs.forEach(([directory, file], index) => {
         // `<path>*`: rotated and compressed files too.
-        const ours = listedEntries(before.text(listed[index]!)).filter(({ name, isDirectory }) => !isDirectory && name.startsWith(file));
+        const ownLinks = listedEntries(before.text(listed[index]!)).filter(({ name, isDirectory }) => !isDirectory && name.startsWith(file));
         const slot = entered(removal, 0, directory, tolerated.anything);
-        for (const { name } of ours) removal.unlink(slot, name, tolerated.anything);
+        for (const { name } of ownLinks) removal.unlink(slot, name, tolerated.anything);
       });
       names.forEach((name, index) => {
         const mode = before.status(looks[index]!);

@@ -10,7 +10,7 @@ const retryMillis = 5_000;
 const closeMillis = 200;
 
 /** Pods on the host network can access loopback: it must not serve what the kubelet's own port protects by authentication. */
-export function tellsPods({ enableServer, authentication, authorization }: KubeletConfiguration): boolean {
+export function servesPods({ enableServer, authentication, authorization }: KubeletConfiguration): boolean {
   return !enableServer || (authentication.anonymous.enabled && authorization.mode === 'AlwaysAllow');
 }
 
@@ -22,7 +22,7 @@ export async function openListener({ loaded, profile, logger }: DaemonContext, q
   if (port === 0 && profile.listenPort === null) return null;
   if (address !== healthzBindAddress) logger.log('warn', 'The health check listens on loopback only', { healthzBindAddress, address });
   // A demonstration, which is started with a port, serves its own commands.
-  const pods = profile.listenPort !== null || tellsPods(loaded.configuration) ? podsRoutes(queries) : [];
+  const pods = profile.listenPort !== null || servesPods(loaded.configuration) ? podsRoutes(queries) : [];
   let server: LoopbackHttpServer | null = null;
   let retry: NodeJS.Timeout | null = null;
   let closed = false;

@@ -7,23 +7,23 @@ import type { KernelLog, KernelLogBatch } from '../../ports/outbound/kernel-log.
 import type { Logger } from '../../ports/outbound/logger.js';
 
 /** The last reported OOM kill. */
-export interface ToldKills {
+export interface ReportedOomKills {
   readonly bootId: string;
   /** Of the record that ended the last kill. */
   readonly sequence: number;
 }
 
-export interface ToldKillsFile {
+export interface ReportedOomKillsFile {
   /** null: nothing that can be read. */
-  read(): ToldKills | null;
-  write(told: ToldKills): void;
+  read(): ReportedOomKills | null;
+  write(told: ReportedOomKills): void;
 }
 
 const kernelFacility = 0;
 
 export interface OomWatch {
   readonly log: KernelLog;
-  readonly file: ToldKillsFile;
+  readonly file: ReportedOomKillsFile;
   readonly bootId: string;
   readonly logger: Logger;
   readonly killed: (kill: OomKill) => void;

@@ -6,7 +6,7 @@ import type { Logger } from '../../ports/outbound/logger.js';
 import type { Resolver } from '../bind-to.js';
 import { tokens } from '../tokens.js';
 import type { DaemonContext } from './daemon-context.js';
-import { type ToldKills, type ToldKillsFile, watchForOom } from './oom-watch.js';
+import { type ReportedOomKills, type ReportedOomKillsFile, watchForOom } from './oom-watch.js';
 import type { Teardown } from './teardown.js';
 
 const directoryName = 'kernel-log';
@@ -15,13 +15,13 @@ const fileMode = 0o640;
 const fileName = 'oom_events_told';
 
 export async function openOomWatch({ loaded, native, logger }: DaemonContext, resolver: Resolver, teardown: Teardown, killed: (kill: OomKill) => void): Promise<void> {
-  const file = openToldKills(loaded.options.rootDir, teardown, logger);
+  const file = openReportedOomKills(loaded.options.rootDir, teardown, logger);
   const { bootId } = await resolver.get(tokens.ports).machine.read(null, { signal: new AbortController().signal, timeoutMicros: null });
   teardown.add('kernel log', watchForOom({ log: native.openKernelLog(), file, bootId, logger, killed }));
 }
 
 /** Logs an unusable file once; kills are still reported. */
-function openToldKills(rootDirectory: string, teardown: Teardown, logger: Logger): ToldKillsFile {
+function openReportedOomKills(rootDirectory: string, teardown: Teardown, logger: Logger): ReportedOomKillsFile {
   const failed = (error: unknown): void =>
     logger.log('warn', 'How far kills for lack of memory were told is not kept', {
       file: join(rootDirectory, directoryName, fileName),
@@ -51,9 +51,9 @@ function openToldKills(rootDirectory: string, teardown: Teardown, logger: Logger
 }
 
 /** Throws the parse error. */
-function parsed(content: Uint8Array | null): ToldKills | null {
+function parsed(content: Uint8Array | null): ReportedOomKills | null {
   if (content === null) return null;
-  const { bootId, sequence } = JSON.parse(Buffer.from(content).toString('utf8')) as Partial<ToldKills>;
+  const { bootId, sequence } = JSON.parse(Buffer.from(content).toString('utf8')) as Partial<ReportedOomKills>;
   if (typeof bootId !== 'string' || !Number.isSafeInteger(sequence)) throw new Error('expected an object with bootId, a text, and sequence, a whole number');
   return { bootId, sequence: sequence as number };
 }

@@ -30,7 +30,7 @@ interface Teller {
 
 export const setupFailed = (message: string): EventAtStart => ({ type: 'Warning', reason: 'KubeletSetupFailed', message });
 
-export async function tellAtStart(event: EventAtStart, { nodeName, wall, log, writer, logger }: Teller): Promise<void> {
+export async function recordAtStart(event: EventAtStart, { nodeName, wall, log, writer, logger }: Teller): Promise<void> {
   const record = { involvedObject: { apiVersion: 'v1', kind: 'Node', name: nodeName }, ...event } as const;
   const call = { signal: AbortSignal.timeout(timeLimit / 1000), timeoutMicros: timeLimit };
   await log.record(record, call);

@@ -51,7 +51,7 @@ import { watchPassingFacts } from './passing-facts.js';
 import { holdLockFile, lockRootDirectory } from './process-locks.js';
 import { shareRootDirectory } from './root-propagation.js';
 import { setAsideSettings } from './set-aside-start.js';
-import { type EventAtStart, setupFailed, tellAtStart } from './setup-failed.js';
+import { type EventAtStart, recordAtStart, setupFailed } from './setup-failed.js';
 import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
 import { asRefusal, SetupFailure, StartRefusal } from './start-refusal.js';
 import { type NodeNumbers, openNodeStats } from './stats/open-node-stats.js';
@@ -151,7 +151,7 @@ class DaemonStart {
     const tracing = await openTracing(this.context, this.teardown);
     this.container.add((bind) => bind.toValue(tokens.tracing, { tracing }));
     const access = await this.openApi(nodeName);
-    const [cgroupDriver, tellsChanges] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
+    const [cgroupDriver, sendsEvents] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
     const tunables = checkHost(loaded, host, profile, logger);
     const node = access.clients === null ? null : clusterNode(loaded, nodeName, startup);
     const userNamespaces = await userNamespaceRange(configuration, environment);
@@ -162,7 +162,7 @@ class DaemonStart {
     const nodeCgroups = nodeCgroupSettings(loaded, startup, await this.resolver.get(tokens.machine).read(null, calling()), host);
     const setAside = await setAsideSettings(endedSteps, managerPorts.stateFiles, logger, calling());
     const managers = { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment, dra, nodeCgroups, setAside };
-    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders, managers);
+    const settings = kubeletSettings(loaded, profile, nodeName, sendsEvents, node, credentialProviders, managers);
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
     this.container.add((bind) => {
@@ -189,7 +189,7 @@ class DaemonStart {
     const { loaded, logger, clock } = this.context;
     const nodeName = nodeNameOf(loaded.options.hostnameOverride, hostname());
     const { clients } = this.resolver.get(tokens.apiAccess);
-    await tellAtStart(event, { nodeName, wall: clock.wall(), log: this.resolver.get(tokens.events), writer: clients?.writer ?? null, logger });
+    await recordAtStart(event, { nodeName, wall: clock.wall(), log: this.resolver.get(tokens.events), writer: clients?.writer ?? null, logger });
   }
 
   private async openApi(nodeName: string): Promise<ApiAccess> {

@@ -83,7 +83,7 @@ export interface WaitingDelivery extends PodDelivery {
 }
 
 /** The result of inspecting one pod; null: the runtime doesn't have it. */
-export interface PodLook {
+export interface PodRelist {
   readonly uid: string;
   readonly askedAt: Micros;
   readonly found: PodRuntimeStatus | null;
@@ -211,7 +211,7 @@ export interface AgentState {
   /** Containers that the deletor is removing. */
   readonly deleting: Set<string>;
   /** Messages already recorded for pods that lack a node feature; one event per message. */
-  readonly toldMissing: Map<string, string>;
+  readonly reportedMissingFeatures: Map<string, string>;
   /** The UID of the pod that the step works for; null: none, or several. See `step-subject`. */
   subject: string | null;
   readonly setAside: SetAsideState;
@@ -265,7 +265,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     alignment: settings.alignment === null ? null : alignmentOf(settings.alignment),
     dra: settings.dra === null ? null : draOf(settings.dra.checkpoint),
     deleting: new Set(),
-    toldMissing: new Map(),
+    reportedMissingFeatures: new Map(),
     subject: null,
     setAside: newSetAside(settings.setAside),
     startedAt: 0,

@@ -37,7 +37,7 @@ import { claimsAddress } from './claims.js';
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
 import { cpuReconcileAddress, cpuUpdateMachine, cpuUpdateReplied, planCpuReconcile } from './cpu-reconcile.js';
 import { deletorReplied } from './dead-containers.js';
-import { letEndedGo } from './ended-pods.js';
+import { forgetFinishedPods } from './ended-pods.js';
 import { evictionAddress, evictionReplied, evictionWoken, planEviction } from './eviction.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, planImageCollection } from './image-collection.js';
@@ -47,15 +47,15 @@ import { beginLooks, beginRelist, looksAddress, podRelistDue, podRelistMachine, 
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { nodeCgroupMachine, nodeCgroupReplied, nodeCgroupsWoken, planNodeCgroups } from './node-cgroups.js';
 import { beginNodeShutdown, nodeShutdownAddress, nodeShutdownReplied, nodeShutdownWoken, planNodeShutdown, shutdownSignalled, shutdownSignalsLost } from './node-shutdown.js';
-import { tellOomKill, warnOfNode } from './node-warnings.js';
+import { recordOomKill, warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
-import { endRefused, takeMadeRoom } from './pod-admission.js';
+import { endRefused, takePodsWhosePreemptionIsDone } from './pod-admission.js';
 import { certificateStepReplied, certificateWoken, podCertificateMachine } from './pod-certificates.js';
 import { uidOf } from './pod-index.js';
 import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
 import { syncLoopAddress } from './pod-pace.js';
-import { tellConnected } from './pod-statuses.js';
+import { setReadyToStartContainers } from './pod-statuses.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
 import { allocationWoken, beginResizes, planResizes } from './resizes.js';
@@ -66,7 +66,7 @@ import { planStateFiles, stateFileMachine, stateFileReplied } from './state-file
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
 import { subjectOf } from './step-subject.js';
 import { admitAgain, admitReplied, deliver, deliverReturned, drain, goOn, syncPods } from './sync-loop.js';
-import { settleVolumes, takeVolumeReply, tellVolumeAbnormal } from './volumes.js';
+import { recordVolumeAbnormal, settleVolumes, takeVolumeReply } from './volumes.js';
 import { noteWallClock } from './wall-clock.js';
 import { withEffects } from './worker-effects.js';
 
@@ -85,10 +85,10 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       state.subject = null;
       deliverReturned(context);
       goOn(context);
-      letEndedGo(context);
+      forgetFinishedPods(context);
       settleVolumes(context);
       endRefused(context);
-      for (const pod of takeMadeRoom(context)) context.forPod(uidOf(pod), () => admitAgain(context, pod));
+      for (const pod of takePodsWhosePreemptionIsDone(context)) context.forPod(uidOf(pod), () => admitAgain(context, pod));
       planHousekeeping(context);
       planCollection(context);
       planImageCollection(context);
@@ -97,7 +97,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planLogRotation(context);
       planCgroupLook(context);
       planNodeCgroups(context);
-      tellConnected(context);
+      setReadyToStartContainers(context);
       planStatusWrites(context);
       planCpuReconcile(context);
       planStateFiles(context);
@@ -156,10 +156,10 @@ function take(context: AgentContext, input: AgentInput): void {
       shutdownSignalsLost(context);
       return;
     case 'oomKill':
-      tellOomKill(context, input.kill);
+      recordOomKill(context, input.kill);
       return;
     case 'volumeAbnormal':
-      tellVolumeAbnormal(context, input);
+      recordVolumeAbnormal(context, input);
       return;
     case 'nodeFacts': {
       const before = context.state.nodeFacts;

@@ -27,7 +27,7 @@ import { type ClusterTrustBundle, noTrustBundles, trustBundlesNotSynced } from '
 import type { AgentContext } from './agent-context.js';
 import { unwatchObjects, watchObjects } from './api-objects.js';
 import { type ApiState, ownNode } from './api-state.js';
-import { tellPods } from './outdated-pods.js';
+import { notifyPods } from './outdated-pods.js';
 import { podCertificateOf, releasePodCertificates } from './pod-certificates.js';
 
 export const objectMachine = 'object';
@@ -80,7 +80,7 @@ export function trustBundlesChanged(context: AgentContext): void {
   const { api, volumes } = context.state;
   if (api === null) return;
   const uids = [...volumes.pods.values()].flatMap(({ uid, pod }) => (usedVolumes(pod).some(showsTrustBundles) ? [uid] : []));
-  tellPods(context, api, uids, true);
+  notifyPods(context, api, uids, true);
 }
 
 /** A pod must run: reads the objects that it refers to. */
@@ -118,7 +118,7 @@ export function objectChanged(context: AgentContext, { name: key }: ReflectorSta
   const { api } = context.state;
   if (api === null) return;
   const saysOther = changes.some(isOtherContent);
-  if (saysOther || replaced) tellPods(context, api, podsOf(api.objects, key), saysOther && isShown(api.objects, key));
+  if (saysOther || replaced) notifyPods(context, api, podsOf(api.objects, key), saysOther && isShown(api.objects, key));
 }
 
 /** Ignores the metadata of a secret or config map, such as labels, which no pod uses. */
@@ -133,7 +133,7 @@ export function objectReplied(context: AgentContext, key: string, { outcome }: R
   const { api } = context.state;
   if (api === null) return;
   objectFetched(api.objects, key, outcome as Parameters<typeof objectFetched>[2]);
-  tellPods(context, api, podsOf(api.objects, key), false);
+  notifyPods(context, api, podsOf(api.objects, key), false);
 }
 
 export function tokenReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {
@@ -141,7 +141,7 @@ export function tokenReplied(context: AgentContext, key: string, { outcome }: Re
   if (api === null) return;
   const uid = tokenAnswered(api.tokens, key, outcome as Parameters<typeof tokenAnswered>[2], askingOf(context, tokenMachine));
   if (!outcome.ok) context.turn.log('error', "Couldn't update token", { podUID: uid ?? '', err: outcome.error.message });
-  if (uid !== null) tellPods(context, api, [uid], false);
+  if (uid !== null) notifyPods(context, api, [uid], false);
 }
 
 /** A token or a service account for credential provider plugins. */
@@ -156,7 +156,7 @@ export function pluginDataReplied(context: AgentContext, { address, outcome }: R
 
 export function tokenDue(context: AgentContext, uid: string): void {
   const { api } = context.state;
-  if (api !== null) tellPods(context, api, [uid], true);
+  if (api !== null) notifyPods(context, api, [uid], true);
 }
 
 export function releaseIdleObjects(context: AgentContext): void {

@@ -32,7 +32,7 @@ export function planCollection(context: AgentContext): void {
 }
 
 /** Requests a round that includes ended pods' remains, now or after the one in progress. `pressed` shows when it is done. */
-export function pressCollection(context: AgentContext): void {
+export function requestContainerGc(context: AgentContext): void {
   context.state.collection.pressed = 'wanted';
   beginPressed(context);
 }

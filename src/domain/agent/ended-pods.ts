@@ -14,7 +14,7 @@ import { syncAddress } from './worker-effects.js';
 const safetyNetPeriod: Micros = 300_000_000;
 
 /** At the end of a step. */
-export function letEndedGo(context: AgentContext): void {
+export function forgetFinishedPods(context: AgentContext): void {
   const { housekeeping, workers, pods } = context.state;
   for (const uid of housekeeping.ended) {
     housekeeping.ended.delete(uid);
@@ -25,7 +25,7 @@ export function letEndedGo(context: AgentContext): void {
     }
     context.forPod(uid, () => {
       forget(workers, record);
-      letGo(context, uid);
+      forgetFinishedPod(context, uid);
       forgetPod(context.state, uid);
       forgetStatusWrite(context, uid);
       removeOrphanDirectory(context, uid);
@@ -35,7 +35,7 @@ export function letEndedGo(context: AgentContext): void {
 }
 
 /** The pod has no worker any more: nothing more will happen to it in the runtime, and only now may its containers go. */
-export function letGo(context: AgentContext, uid: string): void {
+export function forgetFinishedPod(context: AgentContext, uid: string): void {
   context.state.collection.dirty = true;
   context.state.nodeCgroups.podsWritten.delete(uid);
   noteNodeCgroups(context.state, uid);

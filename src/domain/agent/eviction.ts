@@ -18,7 +18,7 @@ import { wallOffset } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
 import { workedOnPods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
-import { pressCollection } from './collection.js';
+import { requestContainerGc } from './collection.js';
 import { pressImageCollection } from './image-collection.js';
 import { expectEnd, longestKill } from './overdue-kills.js';
 import { uidOf } from './pod-index.js';
@@ -33,7 +33,7 @@ export function planEviction(context: AgentContext): void {
   const { state, turn } = context;
   const { eviction } = state;
   if (!isEvictionLoopNeeded(state.settings.eviction) || state.relist.newest === null) return;
-  for (let seen = cameAbout(context); seen !== null; seen = cameAbout(context)) happen(context, seen);
+  for (let seen = nextLoopEvent(context); seen !== null; seen = nextLoopEvent(context)) happen(context, seen);
   const at = eviction.loop.phase.kind === 'killing' ? eviction.killsEndAt : evictionWakeAt(eviction.loop);
   if (at === null || at === eviction.plannedAt) return;
   eviction.plannedAt = at;
@@ -70,7 +70,7 @@ export function evictionReplied(context: AgentContext, reply: Reply<AgentOperati
 }
 
 /** The event that the loop waits for, if it has occurred; null: none. */
-function cameAbout({ state }: AgentContext): EvictionLoopEvent | null {
+function nextLoopEvent({ state }: AgentContext): EvictionLoopEvent | null {
   const { phase } = state.eviction.loop;
   if (phase.kind === 'reclaiming') {
     for (const round of [state.collection, state.imageCollection]) {
@@ -119,7 +119,7 @@ function act(context: AgentContext, action: EvictionAction, before: EvictionLoop
 }
 
 function reclaim(context: AgentContext, call: ReclaimCall): void {
-  if (call === 'containers') pressCollection(context);
+  if (call === 'containers') requestContainerGc(context);
   else pressImageCollection(context);
 }
 

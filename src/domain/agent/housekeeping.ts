@@ -22,11 +22,11 @@ import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { asideUids, isAside } from './aside-pods.js';
 import { unprepareOrphans } from './claims.js';
-import { letGo } from './ended-pods.js';
+import { forgetFinishedPod } from './ended-pods.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
 import { deleteOrphanMirrors } from './mirror-pods.js';
 import { removeOrphanDirectory } from './orphan-directories.js';
-import { isAlignedAnew } from './pod-admission.js';
+import { reallocateRestartedPod } from './pod-admission.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
 import { bringBackGone } from './set-aside.js';
@@ -115,7 +115,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   withEffects(context, (effects) => {
     known = syncKnownPods(state.workers, wanted, turn.now, effects, true);
   });
-  for (const uid of before) if (!state.workers.records.has(uid)) letGo(context, uid);
+  for (const uid of before) if (!state.workers.records.has(uid)) forgetFinishedPod(context, uid);
   const isKnown = (uid: string): boolean => wanted.has(uid) || known.has(uid);
   forgetUnknown(state, isKnown);
   forgetStatusWrites(context, isKnown);
@@ -128,7 +128,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   unprepareOrphans(context, known, present);
   deleteOrphanMirrors(context);
   for (const pod of state.pods.pods.values()) {
-    if (isAside(state, uidOf(pod)) || known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod)) || !isActive(state, pod) || !isAlignedAnew(context, pod)) continue;
+    if (isAside(state, uidOf(pod)) || known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod)) || !isActive(state, pod) || !reallocateRestartedPod(context, pod)) continue;
     const { mirror } = podAndMirror(state.pods, pod);
     dispatchUpdate(context, { type: 'create', pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: turn.now });
   }

@@ -10,7 +10,7 @@ export const relistAddress = { machine: 'relist', key: '' } as const;
 export const podRelistMachine = 'relist-pod';
 export const looksAddress = { machine: 'looks', key: '' } as const;
 /** Concurrent inspections; more wait. A slow one doesn't count. */
-const maxLooks = 32;
+const maxConcurrentRelists = 32;
 const longLook: Micros = 500_000;
 const longestPause: Micros = 10_000_000;
 
@@ -79,7 +79,7 @@ export function beginLooks(context: AgentContext): void {
   }
   for (const [uid, requestedAt] of relist.requests) {
     if (relist.looks.has(uid)) continue;
-    if (short >= maxLooks) {
+    if (short >= maxConcurrentRelists) {
       turn.wakeAt(looksAddress, nextLong);
       return;
     }

@@ -43,7 +43,7 @@ export interface NodeCgroupsState {
   /** Nothing is written before. */
   nextAt: Micros;
   /** The enforcement of all pods' limits is reported once. */
-  toldEnforced: boolean;
+  reportedEnforced: boolean;
   /** Pods whose cgroups this agent has set. */
   readonly podsWritten: Set<string>;
 }
@@ -57,7 +57,7 @@ export function newNodeCgroups(): NodeCgroupsState {
     stale: true,
     cgroups: { Guaranteed: cgroup(), Burstable: cgroup(), BestEffort: cgroup() },
     nextAt: 0,
-    toldEnforced: false,
+    reportedEnforced: false,
     podsWritten: new Set(),
   };
 }

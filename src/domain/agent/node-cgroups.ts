@@ -111,14 +111,14 @@ export function nodeCgroupReplied(context: AgentContext, key: string, reply: Rep
   cgroup.writing = null;
   nodeCgroups.stale = true;
   if (problem === null) {
-    if (name === 'Guaranteed') tellEnforced(context);
+    if (name === 'Guaranteed') reportEnforced(context);
     return;
   }
   cgroup.retryAt = turn.now + retryPause;
   turn.wakeAt(retryAddress, cgroup.retryAt);
   const path = pathOf(state, name);
   const message = `Failed to update Node Allocatable Limits [${path.map(goQuote).join(' ')}]: ${problem}`;
-  if (name === 'Guaranteed' && !nodeCgroups.toldEnforced) context.nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
+  if (name === 'Guaranteed' && !nodeCgroups.reportedEnforced) context.nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
   else turn.log('error', '[ContainerManager]: Failed to update QoS cgroup configuration', { cgroup: path.join('/'), err: problem });
 }
 
@@ -127,10 +127,10 @@ function problemOf(reply: Reply<AgentOperations>): string | null {
   return reply.op === 'podCgroups.ensure' && reply.outcome.value.problem !== '' ? reply.outcome.value.problem : null;
 }
 
-function tellEnforced(context: AgentContext): void {
+function reportEnforced(context: AgentContext): void {
   const { nodeCgroups } = context.state;
-  if (nodeCgroups.toldEnforced) return;
-  nodeCgroups.toldEnforced = true;
+  if (nodeCgroups.reportedEnforced) return;
+  nodeCgroups.reportedEnforced = true;
   context.nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
 }
 

@@ -21,7 +21,7 @@ export function warnOfNode(context: AgentContext, before: NodeFacts | null): voi
 }
 
 /** A cgroup that hit its own limit is its container's affair. */
-export function tellOomKill(context: AgentContext, kill: OomKill): void {
+export function recordOomKill(context: AgentContext, kill: OomKill): void {
   const message = systemOomMessage(kill);
   if (message !== null) context.nodeWarning(systemOomReason, message);
 }

@@ -4,7 +4,7 @@ import type { ApiState } from './api-state.js';
 import { drain } from './sync-loop.js';
 
 /** Resumes waiting runs, a few a step; @param changed other pods must also update their volumes */
-export function tellPods(context: AgentContext, api: ApiState, uids: readonly string[], changed: boolean): void {
+export function notifyPods(context: AgentContext, api: ApiState, uids: readonly string[], changed: boolean): void {
   const { backlog } = context.state;
   for (const uid of uids) {
     backlog.woken.add(uid);

@@ -82,7 +82,7 @@ function continues(context: AgentContext, pod: Pod): boolean {
 }
 
 /** A pod that restarts under its UID has released its exclusive resources; one that continues still has them. */
-export function isAlignedAnew(context: AgentContext, pod: Pod): boolean {
+export function reallocateRestartedPod(context: AgentContext, pod: Pod): boolean {
   const aligned = alignPod(context.state, pod);
   return aligned.kind === 'admitted' || reject(context, pod, aligned);
 }
@@ -137,7 +137,7 @@ export function admissionReplied({ state }: AgentContext, uid: string, reply: Re
 }
 
 /** Pods whose victims have all ended since the last call. */
-export function takeMadeRoom({ state: { admission, pods } }: AgentContext): Pod[] {
+export function takePodsWhosePreemptionIsDone({ state: { admission, pods } }: AgentContext): Pod[] {
   const ready: Pod[] = [];
   for (const completion of admission.completed.splice(0)) {
     if (!completion.startsWith(`${machine}/`)) continue;
@@ -196,11 +196,11 @@ function readNode({ state, turn }: AgentContext, uid: string): void {
 function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[], lacking: string | null): void {
   const uid = uidOf(pod);
   context.state.admission.pending.set(uid, { victims: victims.length, freshNode: undefined });
-  killForRoom(context, victims, lacking, `${machine}/${uid}`);
+  preemptPods(context, victims, lacking, `${machine}/${uid}`);
 }
 
 /** @param completion reported once all victims have ended; null: none */
-export function killForRoom(context: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
+export function preemptPods(context: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
   const { state, turn } = context;
   const statusChange = {
     reason: preemptingReason,

@@ -20,7 +20,7 @@ import { microsPerSecond } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';
 import { watchObjects } from './api-objects.js';
 import { type ApiState, ownNode } from './api-state.js';
-import { tellPods } from './outdated-pods.js';
+import { notifyPods } from './outdated-pods.js';
 
 export const podCertificateMachine = 'pod-certificate';
 export const podCertificateReflector = 'podcertificaterequests';
@@ -86,6 +86,6 @@ function contextOf(context: AgentContext, api: ApiState): PodCertificateContext 
       const pod = context.state.volumes.pods.get(podUid)?.pod;
       if (pod !== undefined) context.event(pod, null, 'Warning', reason, message);
     },
-    changed: (uid) => tellPods(context, api, [uid], true),
+    changed: (uid) => notifyPods(context, api, [uid], true),
   };
 }

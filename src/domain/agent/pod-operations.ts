@@ -141,8 +141,8 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
   const missing = missingFeature(pod, state.dra !== null);
   if (missing !== null) {
     run.failure = missing.message;
-    if (state.toldMissing.get(run.uid) !== missing.message) context.event(pod, null, 'Warning', missing.reason, missing.message);
-    state.toldMissing.set(run.uid, missing.message);
+    if (state.reportedMissingFeatures.get(run.uid) !== missing.message) context.event(pod, null, 'Warning', missing.reason, missing.message);
+    state.reportedMissingFeatures.set(run.uid, missing.message);
     return [];
   }
   if (state.orphans.has(run.uid)) {

@@ -183,7 +183,7 @@ export function setProbed(context: AgentContext, pod: Pod, kind: 'readiness' | '
 }
 
 /** Reports at once that a pod's network is set up, before its images are pulled; the rest of the status is unchanged. */
-export function tellConnected(context: AgentContext): void {
+export function setReadyToStartContainers(context: AgentContext): void {
   const { api, statuses } = context.state;
   if (api === null || api.connected.size === 0) return;
   for (const [uid, pod] of api.connected) {
@@ -214,7 +214,7 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
   const { mirror } = podAndMirror(state.pods, pod);
   const next = applyStatusChange(known, change, {
     pod,
-    mirrorStatus: known === null && beginsAnew(pod, mirror?.status, change) ? null : (mirror?.status ?? null),
+    mirrorStatus: known === null && isStaticPodRestart(pod, mirror?.status, change) ? null : (mirror?.status ?? null),
     now: turn.now,
     wall: turn.wall,
   });
@@ -227,7 +227,7 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
 }
 
 /** A terminated static pod may run again under its UID, with another agent: its mirror's container statuses then belong to its previous run. */
-function beginsAnew(pod: Pod, mirrored: PodStatus | undefined, change: StatusChange): boolean {
+function isStaticPodRestart(pod: Pod, mirrored: PodStatus | undefined, change: StatusChange): boolean {
   return mirrored !== undefined && change.kind === 'set' && illegalTransition(pod, mirrored, change.status) !== null;
 }
 
@@ -239,7 +239,7 @@ export function forgetPod(state: AgentState, uid: string): void {
   setUnprepared(state, uid);
   state.computed.delete(uid);
   state.startFailures.delete(uid);
-  state.toldMissing.delete(uid);
+  state.reportedMissingFeatures.delete(uid);
   if (!state.pleg.records.has(uid)) deleteFromPodCache(state.cache, uid);
 }
 
@@ -250,7 +250,7 @@ export function forgetUnknown(state: AgentState, isKnown: (uid: string) => boole
     state.prepared.pods,
     state.computed,
     state.startFailures,
-    state.toldMissing,
+    state.reportedMissingFeatures,
     state.cache.entries,
     state.allocation.allocated,
     state.allocation.actuated,

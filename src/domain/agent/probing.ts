@@ -60,7 +60,7 @@ function take(context: AgentContext, found: FoundWorker, first: ProbeStep): void
   keepResults(context, worker, changes);
   if (step?.next === 'end') forgetWorker(context, uid, name, registered);
   else planProbe(context, uid, name, worker);
-  if (changes.length > 0) tellPod(context, uid, worker, changes);
+  if (changes.length > 0) publishProbeResult(context, uid, worker, changes);
 }
 
 function keepResults({ state }: AgentContext, worker: ProbeWorker, changes: readonly ProbeChange[]): void {
@@ -68,7 +68,7 @@ function keepResults({ state }: AgentContext, worker: ProbeWorker, changes: read
   for (const { containerId, result } of changes) results.set(containerId, result);
 }
 
-function tellPod(context: AgentContext, uid: string, worker: ProbeWorker, changes: readonly ProbeChange[]): void {
+function publishProbeResult(context: AgentContext, uid: string, worker: ProbeWorker, changes: readonly ProbeChange[]): void {
   const last = changes.at(-1);
   if (last === undefined) return;
   probesChanged(context, uid);

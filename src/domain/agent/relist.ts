@@ -15,7 +15,7 @@ import type { PodLifecycleEvent } from '../pleg/lifecycle-events.js';
 import { inspected, inspectionFailed, isInspectionAwaited, isLookOutdated, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
 import { deleteFromPodCache, emptyPodStatus, noteMoments, setPodCache } from '../pod-cache/pod-cache.js';
 import type { AgentContext } from './agent-context.js';
-import type { PodLook } from './agent-state.js';
+import type { PodRelist } from './agent-state.js';
 import { collectAfterDeath } from './dead-containers.js';
 import { inheritPods, successorOf } from './inherited-pods.js';
 import { beginLooks, pauseAfter, planLookAfterFailure, relistAddress, requestInspection } from './looks.js';
@@ -54,7 +54,7 @@ function lookFailed(context: AgentContext, uid: string, askedAt: Micros, error: 
 }
 
 /** A single-pod relist is a listing of the pod and its inspection in one. */
-function takeLook(context: AgentContext, { uid, askedAt, found }: PodLook): void {
+function takeLook(context: AgentContext, { uid, askedAt, found }: PodRelist): void {
   const { pleg, cache } = context.state;
   if (found === null && !pleg.records.has(uid)) {
     // Neither we nor the runtime have ever seen anything of it: that too is news to a worker that waits.

@@ -24,7 +24,7 @@ import { isActive } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import { allocate, putAllocated } from './allocation.js';
 import { allocationMachine, readAllocation } from './allocation-files.js';
-import { admitResize, killForRoom } from './pod-admission.js';
+import { admitResize, preemptPods } from './pod-admission.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { dispatchUpdate } from './worker-effects.js';
 
@@ -153,7 +153,7 @@ function tryResize(context: AgentContext, uid: string, trigger: RetryTrigger): b
     const answer = admitResize(context, desired);
     if (answer.kind === 'rejected') defer(context, desired, 'Deferred', answer.reason, answer.message);
     else if (answer.preempted.length > 0) {
-      killForRoom(context, answer.preempted, answer.lacking, null);
+      preemptPods(context, answer.preempted, answer.lacking, null);
       allocation.victims.set(uid, new Set(answer.preempted.map(uidOf)));
       return true;
     } else grant(context, desired, before, trigger);

@@ -39,13 +39,13 @@ export function runtimeReplied(context: AgentContext, reply: Reply<AgentOperatio
   }
   const becameReady = statusReported(state.readiness, reply.outcome.value, turn.now);
   runtimeHandlersSaid(context);
-  tellPodCidr(context);
+  updatePodCidr(context);
   if (becameReady) turn.log('info', 'Container runtime is ready', { runtime: state.readiness.name });
   if (state.readiness.runtimeProblem !== null) turn.log('error', state.readiness.runtimeProblem);
 }
 
 /** In a cluster the API provides the pod CIDR; otherwise the configuration. A failure is retried with the next poll. */
-function tellPodCidr({ turn, state }: AgentContext): void {
+function updatePodCidr({ turn, state }: AgentContext): void {
   const { podCidr, runtimeRequestTimeout } = state.settings;
   if (state.api !== null || podCidr === state.readiness.podCidr || turn.inFlight(runtimeAddress, 'cidr')) return;
   turn.ask('runtime.updateConfig', runtimeAddress, 'cidr', { podCidr }, runtimeRequestTimeout);

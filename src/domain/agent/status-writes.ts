@@ -31,7 +31,7 @@ const shortestPause: Micros = 1_000_000;
 const longestPause: Micros = 10_000_000;
 
 /** Queued pods that one step checks: hundreds of queued pods may be unchanged, for example after a restart. */
-const maxLooks = 16;
+const maxConcurrentRelists = 16;
 const sliceGap: Micros = 1_000;
 
 const restAddress: Address = { machine: 'status-writes-rest', key: '' };
@@ -68,7 +68,7 @@ export function planStatusWrites(context: AgentContext): void {
   let looks = 0;
   for (const uid of writes.queue) {
     if (writes.active >= most) return;
-    if (looks++ === maxLooks) {
+    if (looks++ === maxConcurrentRelists) {
       turn.wakeAt(restAddress, turn.now + sliceGap);
       return;
     }

@@ -51,7 +51,7 @@ export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperati
 }
 
 /** The driver of a pod's volume reports it as abnormal. */
-export function tellVolumeAbnormal(context: AgentContext, { uid, volumeName, message }: Extract<AgentEvent, { readonly type: 'volumeAbnormal' }>): void {
+export function recordVolumeAbnormal(context: AgentContext, { uid, volumeName, message }: Extract<AgentEvent, { readonly type: 'volumeAbnormal' }>): void {
   const pod = context.state.pods.pods.get(uid);
   if (pod !== undefined) context.event(pod, null, 'Warning', 'VolumeConditionAbnormal', `Volume ${volumeName}: ${message}`);
 }

@@ -82,7 +82,7 @@ function volumeMount(container: Container, mount: VolumeMount, index: number, en
   const image = Object.hasOwn(inputs.imageVolumes, mount.name) ? inputs.imageVolumes[mount.name] : undefined;
   const label = inputs.selinuxEnabled && volume.managed === true && volume.selinuxRelabel === true && volume.alreadyLabeledByMountOption !== true;
   // The runtime uses it for image volumes only; it is set for all once the pod has one.
-  const tellsSubPath = subPath.value !== '' && Object.keys(inputs.imageVolumes).length > 0;
+  const passesSubPath = subPath.value !== '' && Object.keys(inputs.imageVolumes).length > 0;
   return {
     ok: true,
     value: {
@@ -93,7 +93,7 @@ function volumeMount(container: Container, mount: VolumeMount, index: number, en
       propagation: propagation.value,
       recursiveReadOnly: recursive.value,
       ...(image === undefined ? {} : { image }),
-      ...(tellsSubPath ? { imageSubPath: subPath.value } : {}),
+      ...(passesSubPath ? { imageSubPath: subPath.value } : {}),
     },
   };
 }

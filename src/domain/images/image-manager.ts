@@ -44,7 +44,7 @@ export function ensureImage(context: ImageContext, request: ImageRequest): numbe
     imageRef: '',
   };
   images.runs.set(run.id, run);
-  tellEvents(run, begun, context);
+  recordEvents(run, begun, context);
   proceed(run, null, context);
   return run.id;
 }
@@ -125,7 +125,7 @@ function takeSteps(run: ImageRun, answer: EnsureImageReply | null, context: Imag
     if (reply === null) return;
     const turn = advanceEnsureImage(run.ensure, reply, context.images.backoff, context.turn.now);
     run.ensure = turn.run;
-    tellEvents(run, turn, context);
+    recordEvents(run, turn, context);
     reply = null;
   }
   if (run.isAwaited) context.imageReady(run.request.pod.metadata.uid ?? '');
@@ -135,7 +135,7 @@ function takeSteps(run: ImageRun, answer: EnsureImageReply | null, context: Imag
   }
 }
 
-function tellEvents({ request }: ImageRun, { events }: EnsureImageTurn, context: ImageContext): void {
+function recordEvents({ request }: ImageRun, { events }: EnsureImageTurn, context: ImageContext): void {
   for (const { type, reason, message } of events) context.event(request.pod, request.containerName, type, reason, message);
 }
 

@@ -104,7 +104,7 @@ export function reporterReplied(reporter: NodeReporter, reply: Reply<NodeOperati
       reporter.imagesListedAt = context.turn.now;
       break;
     case 'cidr':
-      cidrTold(reporter, reply, context);
+      cidrUpdated(reporter, reply, context);
       return;
     default:
       answered(reporter, reply, context);
@@ -265,7 +265,7 @@ function cidrChanged(reporter: NodeReporter, { spec }: Node, { turn }: NodeConte
   return true;
 }
 
-function cidrTold(reporter: NodeReporter, { outcome }: Reply<NodeOperations>, context: NodeContext): void {
+function cidrUpdated(reporter: NodeReporter, { outcome }: Reply<NodeOperations>, context: NodeContext): void {
   const spec = newest(reporter, context)?.spec;
   if (outcome.ok) reporter.podCidr = (spec?.podCIDRs ?? (spec?.podCIDR === undefined ? [] : [spec.podCIDR])).join(',');
   else context.turn.log('error', 'Failed to update pod CIDR of the runtime', { err: outcome.error.message });

@@ -52,8 +52,8 @@ interface CertificateRecord {
   end: { readonly kind: 'denied' | 'failed'; readonly reason: string; readonly message: string } | null;
   failures: number;
   retryAt: Micros;
-  toldOverdue: boolean;
-  toldExpired: boolean;
+  reportedOverdue: boolean;
+  reportedExpired: boolean;
 }
 
 /** By pod, volume and source. */
@@ -97,7 +97,7 @@ export function lookUpPodCertificate(certificates: PodCertificates, order: PodCe
   let record = certificates.get(key);
   if (record === undefined) {
     if (certificates.size >= maxPodCertificates) return { kind: 'failed', message: `the node has ${maxPodCertificates} pod certificates already` };
-    record = { key, order, bundle: null, request: null, end: null, failures: 0, retryAt: 0, toldOverdue: false, toldExpired: false };
+    record = { key, order, bundle: null, request: null, end: null, failures: 0, retryAt: 0, reportedOverdue: false, reportedExpired: false };
     certificates.set(key, record);
     advance(record, context);
   }
@@ -175,7 +175,7 @@ function advance(record: CertificateRecord, context: PodCertificateContext): voi
   if (record.request?.step === 'wait') look(record, record.request, context);
   const { bundle, request, end } = record;
   if (end === null && request === null && (bundle === null || nowOutside(bundle.obtained, context) >= bundle.refreshAt)) begin(record, context);
-  if (end === null && record.bundle !== null) tellAge(record, record.bundle, context);
+  if (end === null && record.bundle !== null) reportAge(record, record.bundle, context);
   context.wakeAt(record.key, end === null ? nextLook(record, context) : null);
 }
 
@@ -207,8 +207,8 @@ function look(record: CertificateRecord, request: Extract<Request, { step: 'wait
     const notAfter = momentAhead(verdict.notAfter, obtained);
     const refreshAt = beginRefreshAt + Math.floor(refreshJitter * context.random(key));
     record.bundle = { privateKey: request.privateKey, chain, obtained, beginRefreshAt, refreshAt, notAfter };
-    record.toldOverdue = false;
-    record.toldExpired = false;
+    record.reportedOverdue = false;
+    record.reportedExpired = false;
   } else {
     record.end = verdict;
     record.bundle = null;
@@ -221,30 +221,30 @@ function look(record: CertificateRecord, request: Extract<Request, { step: 'wait
 }
 
 /** Once for each certificate. */
-function tellAge(record: CertificateRecord, { obtained, beginRefreshAt, notAfter }: Bundle, context: PodCertificateContext): void {
+function reportAge(record: CertificateRecord, { obtained, beginRefreshAt, notAfter }: Bundle, context: PodCertificateContext): void {
   const { order } = record;
   const now = nowOutside(obtained, context);
   const of = `the certificate of source ${order.sourceIndex} of volume ${goQuote(order.volumeName)}`;
-  if (!record.toldOverdue && now >= beginRefreshAt + overdueAfter) {
-    record.toldOverdue = true;
+  if (!record.reportedOverdue && now >= beginRefreshAt + overdueAfter) {
+    record.reportedOverdue = true;
     context.event(order, 'CertificateOverdueForRefresh', `${of} is overdue for refresh`);
   }
-  if (!record.toldExpired && now >= notAfter) {
-    record.toldExpired = true;
+  if (!record.reportedExpired && now >= notAfter) {
+    record.reportedExpired = true;
     context.event(order, 'CertificateExpired', `${of} has expired`);
   }
 }
 
 /** The first time at which something follows from time alone; null: never. */
-function nextLook({ bundle, request, retryAt, toldOverdue, toldExpired }: CertificateRecord, clocks: Clocks): Micros | null {
+function nextLook({ bundle, request, retryAt, reportedOverdue, reportedExpired }: CertificateRecord, clocks: Clocks): Micros | null {
   const { now } = clocks;
   const times: Micros[] = [];
   // The certificate's times by the clock of wake-ups, which did not advance while the host slept.
   const slept = bundle === null ? 0 : nowOutside(bundle.obtained, clocks) - now;
   if (request === null) times.push(Math.max(bundle === null ? now : bundle.refreshAt - slept, retryAt));
   else if (request.step === 'wait' && request.lostAt > now) times.push(request.lostAt);
-  if (bundle !== null && !toldOverdue) times.push(bundle.beginRefreshAt + overdueAfter - slept);
-  if (bundle !== null && !toldExpired) times.push(bundle.notAfter - slept);
+  if (bundle !== null && !reportedOverdue) times.push(bundle.beginRefreshAt + overdueAfter - slept);
+  if (bundle !== null && !reportedExpired) times.push(bundle.notAfter - slept);
   return times.length === 0 ? null : Math.max(Math.min(...times), now + 1);
 }
 

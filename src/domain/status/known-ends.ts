@@ -14,29 +14,29 @@ import { unknownTermination, wasRunningMessage } from './container-statuses.js';
 
 /** @param previous the status before: cached, else the API's */
 export function withKnownEnds(runtime: PodRuntimeStatus, previous: PodStatus): PodRuntimeStatus {
-  if (runtime.containers.every(tellsItself)) return runtime;
+  if (runtime.containers.every(showsEnd)) return runtime;
   const before = [...(previous.initContainerStatuses ?? []), ...(previous.containerStatuses ?? []), ...(previous.ephemeralContainerStatuses ?? [])];
   const names = [...new Set(runtime.containers.map(({ name }) => name))];
   const replaced = names.flatMap((name) => {
     const instances = runtime.containers.filter((candidate) => candidate.name === name);
-    return instances.every(tellsItself) ? instances : telling(instances, before.find((status) => status.name === name) ?? null);
+    return instances.every(showsEnd) ? instances : informative(instances, before.find((status) => status.name === name) ?? null);
   });
   return { ...runtime, containers: replaced };
 }
 
-function tellsItself({ state }: RuntimeContainerStatus): boolean {
+function showsEnd({ state }: RuntimeContainerStatus): boolean {
   return state === 'running' || state === 'exited';
 }
 
 /** The newest instance, and the one with the container's last termination, if any. */
-function telling(instances: readonly RuntimeContainerStatus[], previous: ContainerStatus | null): readonly RuntimeContainerStatus[] {
+function informative(instances: readonly RuntimeContainerStatus[], previous: ContainerStatus | null): readonly RuntimeContainerStatus[] {
   const [newest, ...others] = instances;
   if (newest === undefined) return [];
   const told = previous?.state?.terminated;
-  if (newest.state === 'unknown' && told !== undefined && isOf(previous, newest)) return [ended(newest, newest.id, told), ...others.filter(tellsItself)];
+  if (newest.state === 'unknown' && told !== undefined && isOf(previous, newest)) return [ended(newest, newest.id, told), ...others.filter(showsEnd)];
   const older = others.find(({ state }) => state !== 'created');
   // One of no known state counts as ended as long as its container was running; afterwards its end is in the status before.
-  if (older !== undefined && (tellsItself(older) || previous?.state?.running !== undefined)) return [newest, older];
+  if (older !== undefined && (showsEnd(older) || previous?.state?.running !== undefined)) return [newest, older];
   const ranUnseen = newest.state === 'created' && previous?.state?.running !== undefined && previous.lastState?.terminated === undefined;
   return ranUnseen ? [newest, ended(newest, idOf(previous), unknownTermination(wasRunningMessage))] : [newest];
 }

@@ -19,7 +19,7 @@ import { expansionOf, volumeBytes } from '../volumes/volume-expansion.js';
 import { backoffKey } from './volume-backoff.js';
 import type { VolumeContext } from './volume-kind.js';
 import { kindOf } from './volume-kinds.js';
-import { forgetOtherLabel, hasOtherLabel, tellOtherLabel } from './volume-labels.js';
+import { forgetOtherLabel, hasOtherLabel, reportOtherLabel } from './volume-labels.js';
 import { type ActualVolume, type DesiredVolume, type VolumeManager, type VolumeOperationKind, volumeAddressOf } from './volume-manager-state.js';
 import { beginOperation } from './volume-operations.js';
 
@@ -51,7 +51,7 @@ function nextOperation(manager: VolumeManager, name: string, context: VolumeCont
   const actual = manager.actual.get(name);
   const desired = manager.desired.get(name);
   const isBlocked = desired !== undefined && hasOtherLabel(actual, desired, context);
-  if (isBlocked) tellOtherLabel(manager, desired, context);
+  if (isBlocked) reportOtherLabel(manager, desired, context);
   if (manager.operations.has(name)) return null;
   const times = new Times(manager, name, context.turn.now);
   const uid = times.first('unmount', unmounts(manager, actual, desired)) ?? null;

@@ -79,7 +79,7 @@ export function hasOtherLabel(actual: ActualVolume | undefined, { label, pods }:
 }
 
 /** Reports the wait to the pods that want it. */
-export function tellOtherLabel(manager: VolumeManager, { name, pods }: DesiredVolume, context: VolumeContext): void {
+export function reportOtherLabel(manager: VolumeManager, { name, pods }: DesiredVolume, context: VolumeContext): void {
   const message = waitingText(name);
   for (const uid of pods.keys()) {
     const wanted = manager.pods.get(uid);

@@ -195,7 +195,7 @@ export function holdVolume({ held }: VolumeManager, uid: string, volumeName: str
 }
 
 /** The pod no longer has the volume. */
-export function letVolumeGo({ held }: VolumeManager, uid: string, volumeName: string): void {
+export function releaseVolume({ held }: VolumeManager, uid: string, volumeName: string): void {
   const names = held.get(uid);
   names?.delete(volumeName);
   if (names?.size === 0) held.delete(uid);

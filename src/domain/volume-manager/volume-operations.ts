@@ -27,7 +27,7 @@ import {
   type ActualVolume,
   type DesiredMount,
   holdVolume,
-  letVolumeGo,
+  releaseVolume,
   type VolumeManager,
   type VolumeOperation,
   type VolumeOperationKind,
@@ -269,7 +269,7 @@ function end(manager: VolumeManager, operation: VolumeOperation, failure: Volume
     if (mount !== undefined) mount.remountRequired = true;
     manager.backoffs.delete(key);
   }
-  if (uid !== '' && !actual.pods.has(uid)) letVolumeGo(manager, uid, volumeName);
+  if (uid !== '' && !actual.pods.has(uid)) releaseVolume(manager, uid, volumeName);
   if (kind === 'mount') workedOn(manager, uid, context);
   if (uid !== '') context.volumesChanged(uid);
 }

@@ -13,7 +13,7 @@ import type { PodVolumes, VolumeManager } from './volume-manager-state.js';
 /** How long either waits before it gives up for now (2 min 3 s). */
 export const volumePatience: Micros = 123_000_000;
 /** The reference's maximum of different errors of a pod. */
-const toldErrorsMax = 11;
+const reportedErrorsMax = 11;
 const timedOut = 'context deadline exceeded';
 
 export type VolumesState =
@@ -36,7 +36,7 @@ export function volumesState(manager: VolumeManager, uid: string, waited: Micros
   if (unmounted.length === 0) return { kind: 'mounted' };
   const hasErrors = wanted.errors.size > 0 && wanted.resolving.size === 0;
   if (!hasErrors && waited < volumePatience) return { kind: 'waiting' };
-  const cause = hasErrors ? [...new Set(wanted.errors.values())].slice(0, toldErrorsMax).sort(byCodeUnits).join('; ') : timedOut;
+  const cause = hasErrors ? [...new Set(wanted.errors.values())].slice(0, reportedErrorsMax).sort(byCodeUnits).join('; ') : timedOut;
   const unattached = expected.filter((name) => isUnattached(manager, wanted, name));
   const unprocessed = expected.filter((name) => !wanted.names.has(name));
   const message = `unmounted volumes=${list(unmounted)}, unattached volumes=${list(unattached)}, failed to process volumes=${list(unprocessed)}: ${cause}`;

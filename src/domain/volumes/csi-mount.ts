@@ -285,13 +285,13 @@ export function csiNodeCapability(spec: VolumeSpec, capabilities: readonly strin
   return capabilityOf({ spec, capabilities, fsGroup: null, driver: null, seLinuxLabel: '' });
 }
 
-/** @param tellsSingleWriters whether the driver knows CSI's newer single node modes */
-function csiAccessMode(mode: string, tellsSingleWriters: boolean): string {
+/** @param supportsSingleWriters whether the driver knows CSI's newer single node modes */
+function csiAccessMode(mode: string, supportsSingleWriters: boolean): string {
   switch (mode) {
     case 'ReadWriteOnce':
-      return tellsSingleWriters ? 'SINGLE_NODE_MULTI_WRITER' : 'SINGLE_NODE_WRITER';
+      return supportsSingleWriters ? 'SINGLE_NODE_MULTI_WRITER' : 'SINGLE_NODE_WRITER';
     case 'ReadWriteOncePod':
-      return tellsSingleWriters ? 'SINGLE_NODE_SINGLE_WRITER' : 'SINGLE_NODE_WRITER';
+      return supportsSingleWriters ? 'SINGLE_NODE_SINGLE_WRITER' : 'SINGLE_NODE_WRITER';
     case 'ReadOnlyMany':
       return 'MULTI_NODE_READER_ONLY';
     case 'ReadWriteMany':

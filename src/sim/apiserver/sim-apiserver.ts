@@ -117,7 +117,7 @@ export class SimApiserver {
     const warnings: string[] = [];
     const response = this.answer(request, struck, warnings);
     this.audit.add(request, response.code, this.now);
-    this.tellDue();
+    this.deliverDue();
     return { code: response.code, body: response.body as JsonObject, warnings, latencyMicros: struck.latencyMicros, lost: struck.lost };
   }
 
@@ -137,7 +137,7 @@ export class SimApiserver {
       this.audit.add(audited, error.code, this.now);
       return { refused: { code: error.code, body: error.status, warnings: [], latencyMicros: struck.latencyMicros, lost: struck.lost } };
     } finally {
-      this.tellDue();
+      this.deliverDue();
     }
   }
 
@@ -232,7 +232,7 @@ export class SimApiserver {
     return this.faults.strike(`${verb}.${resource.plural}${subresource === null ? '' : `/${subresource}`}`, this.now);
   }
 
-  private tellDue(): void {
+  private deliverDue(): void {
     const next = this.nextAt() ?? Number.POSITIVE_INFINITY;
     if (next >= this.told) return;
     this.told = next;

@@ -71,7 +71,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
     });
     // A slice that was started now has its directories already, with the initial values.
     const writes = rewrite || started;
-    const told = values === null || !writes ? { values, problem: '' } : await this.tellTolerantly(name, values, call);
+    const told = values === null || !writes ? { values, problem: '' } : await this.setPropertiesTolerantly(name, values, call);
     const made = await this.plain.ensure({ name: this.options.naming.directories(name), values: told.values, rewrite: writes }, call);
     return { created: started || made.created, problem: told.problem === '' ? made.problem : told.problem };
   }
@@ -90,7 +90,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
   }
 
   /** What systemd doesn't take is written to files all the same. */
-  private async tellTolerantly(name: readonly string[], values: CgroupValues, call: Call): Promise<{ readonly values: CgroupValues; readonly problem: string }> {
+  private async setPropertiesTolerantly(name: readonly string[], values: CgroupValues, call: Call): Promise<{ readonly values: CgroupValues; readonly problem: string }> {
     try {
       return { values: await this.work('podCgroups.ensure', name, call, () => this.tell(name, values)), problem: '' };
     } catch (error) {

@@ -11,14 +11,14 @@ const unlimited: Call = { signal: new AbortController().signal, timeoutMicros: n
 
 /**
  * @param endpointOf the endpoint of a registered driver; null: not registered
- * @param tellsHealth whether the volume's condition counts (`CSIVolumeHealth`)
+ * @param reportsHealth whether the volume's condition counts (`CSIVolumeHealth`)
  * @param abnormal called with the driver's message for an abnormal volume
  */
 export async function driverUsage(
   node: PortOf<CsiNodeOperations>,
   endpointOf: (driver: string) => string | null,
   { driver, path }: MeasuredVolume,
-  tellsHealth = false,
+  reportsHealth = false,
   abnormal?: (message: string) => void,
 ): Promise<DriverUsage | null> {
   const endpoint = driver === null ? null : endpointOf(driver.name);
@@ -28,7 +28,7 @@ export async function driverUsage(
     if (!capabilities.includes(statsCapability)) return null;
     const { usage, condition } = await node.stats({ endpoint, volumeId: driver.volumeId, volumePath: path, stagingTargetPath: '' }, unlimited);
     if (usage.length === 0) return null;
-    const hasCondition = tellsHealth && condition !== null && capabilities.includes(conditionCapability);
+    const hasCondition = reportsHealth && condition !== null && capabilities.includes(conditionCapability);
     if (hasCondition && condition.abnormal) abnormal?.(condition.message);
     const of = (unit: string) => usage.find((one) => one.unit === unit);
     const [bytes, inodes] = [of('BYTES'), of('INODES')];

@@ -161,7 +161,7 @@ function ownCgroup(): string {
 
 function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolver): PodDiskUsage {
   const { configuration, options, gates } = loaded;
-  const tellsHealth = featureEnabled(gates, 'CSIVolumeHealth');
+  const reportsHealth = featureEnabled(gates, 'CSIVolumeHealth');
   const endpointOf = (name: string) => resolver.get(tokens.kernel).state.agent.plugins.drivers.get(name)?.endpoint ?? null;
   return new PodDiskUsage({
     walks: {
@@ -170,7 +170,7 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
       quota: (place) => quotaUsage(resolver.get(tokens.projectQuotas), place),
       volume: (path) => native.trees.usage(path, treeEntriesMax).catch(() => null),
       filesystem: (path) => filesystemNumbers(native.filesystemUsage, path),
-      driver: (volume, abnormal) => driverUsage(resolver.get(tokens.csiNode), endpointOf, volume, tellsHealth, abnormal),
+      driver: (volume, abnormal) => driverUsage(resolver.get(tokens.csiNode), endpointOf, volume, reportsHealth, abnormal),
     },
     volumes: ({ metadata: { uid = '' } }) => {
       const { agent } = resolver.get(tokens.kernel).state;

@@ -19,7 +19,7 @@ export function blockDeviceOf(plugin: string, spec: VolumeSpec, uid: string, roo
 }
 
 /** Records both of the reference's events: the device's path for the node, and for the pod. */
-export function tellMapped({ spec, pod, uid, context }: VolumeScene, plugin: string, directory: readonly string[]): void {
+export function recordMapped({ spec, pod, uid, context }: VolumeScene, plugin: string, directory: readonly string[]): void {
   if (pod === null) return;
   const { rootDirectory } = context.nodeFacts;
   const tell = (what: string) => context.event(pod, null, 'Normal', 'SuccessfulMountVolume', `MapVolume.MapPodDevice succeeded for volume ${goQuote(specName(spec))} ${what}`);

@@ -17,7 +17,7 @@ import { csiAttachmentName, csiBlockPaths, csiPlugin, csiVolumeHandle } from '..
 import { csiDataText } from '../../volumes/csi-volume-data.js';
 import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
 import { done, failed, procedure, type VolumeScene, type VolumeStep } from '../volume-kind.js';
-import { blockMapOf, tellMapped } from './block-mapping.js';
+import { blockMapOf, recordMapped } from './block-mapping.js';
 import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, isOfUnknownDriver, newCollected } from './csi-facts.js';
 
 /** The name of the volume's directory below `volumeDevices`. */
@@ -83,7 +83,7 @@ function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene:
     default:
       work.phase = 'over';
       if (!outcome.ok) return failed(outcome.error.message, 'uncertain', 'MapVolume.MapBlockVolume failed');
-      tellMapped(scene, csiPlugin, directoryOf(scene.spec));
+      recordMapped(scene, csiPlugin, directoryOf(scene.spec));
       return null;
   }
 }

@@ -38,7 +38,7 @@ function decide(work: ExpandWork, scene: VolumeScene): VolumeStep {
   const expansion = expansionOf(spec, work.claim);
   const csi = spec.kind === 'persistent' ? spec.persistentVolume.spec.csi : undefined;
   if (expansion === null || csi === undefined || spec.kind === 'inline') return done;
-  if (spec.readOnly) return tellReadOnly(scene, work);
+  if (spec.readOnly) return recordReadOnly(scene, work);
   const found = driverOf(scene, 'Expander.NodeExpand failed to get CSI client');
   if ('step' in found) return found.step;
   const { endpoint } = found.driver;
@@ -109,7 +109,7 @@ function knowsCapabilities(work: ExpandWork, outcome: Outcome<readonly string[]>
 function expanded(work: ExpandWork, outcome: Reply<AgentOperations>['outcome'], scene: VolumeScene): VolumeStep | null {
   const expansion = expansionOf(scene.spec, work.claim);
   if (outcome.ok) {
-    tellBoth(
+    recordBoth(
       scene,
       work.claim,
       'Normal',
@@ -152,14 +152,14 @@ function patch(scene: VolumeScene, { claim }: ExpandWork, body: object): VolumeS
   return scene.ask('apiWriter.patch', request, apiTimeout);
 }
 
-function tellReadOnly(scene: VolumeScene, { claim }: ExpandWork): VolumeStep {
+function recordReadOnly(scene: VolumeScene, { claim }: ExpandWork): VolumeStep {
   const message = `MountVolume.NodeExpandVolume failed for volume ${goQuote(specName(scene.spec))} requested read-only file system`;
-  tellBoth(scene, claim, 'Warning', 'FileSystemResizeFailed', message);
+  recordBoth(scene, claim, 'Warning', 'FileSystemResizeFailed', message);
   scene.resized(volumeBytes(scene.spec));
   return done;
 }
 
-function tellBoth({ context, pod }: VolumeScene, claim: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {
+function recordBoth({ context, pod }: VolumeScene, claim: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {
   if (pod !== null) context.event(pod, null, type, reason, message);
   context.claimEvent(claim, type, reason, message);
 }

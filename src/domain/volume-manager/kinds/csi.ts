@@ -19,7 +19,7 @@ import { csiBlock } from './csi-block.js';
 import { csiExpand } from './csi-expansion.js';
 import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, isOfUnknownDriver, newCollected } from './csi-facts.js';
 import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
-import { type GroupWalk, giveToGroup, tellLongWalk, tellProgress } from './group-walk.js';
+import { applyFsGroup, type GroupWalk, reportProgress, reportSlowWalk } from './group-walk.js';
 import { viewOf } from './own-directory.js';
 
 interface PublishWork extends CsiCollected, GroupWalk {
@@ -41,7 +41,7 @@ function decidePublish(work: PublishWork, scene: VolumeScene): VolumeStep {
     work.facts = got.facts;
   }
   if (work.phase === 'labels') return scene.ask('volumeMounts.hasLabels', { place });
-  if (work.phase === 'own') return giveToGroup(scene, place);
+  if (work.phase === 'own') return applyFsGroup(scene, place);
   const plan = planCsiPublish(work.facts);
   if (plan.kind === 'failed') return failed(plan.message, asItWas(plan.certainty));
   if (work.phase === 'collect') return scene.ask('csiFiles.prepare', { place, makesPlace: false, data: csiDataText(plan.data) });
@@ -137,10 +137,10 @@ export const csi: VolumeKind = {
   mountDevice: csiMountDevice,
   setUp: byVolumeMode(
     procedure<PublishWork>({
-      begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '', isToldOf: false }),
+      begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '', isProgressReported: false }),
       decide: decidePublish,
-      late: (work, scene) => (work.phase === 'own' ? tellLongWalk(work, scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
-      seen: (work, reply, scene) => (work.phase === 'own' ? tellProgress(reply, scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
+      late: (work, scene) => (work.phase === 'own' ? reportSlowWalk(work, scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
+      seen: (work, reply, scene) => (work.phase === 'own' ? reportProgress(reply, scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
       replied: repliedPublish,
     }),
     csiBlock.setUp,

@@ -17,10 +17,10 @@ const advice =
 
 export interface GroupWalk {
   /** The slow walk has been reported. */
-  isToldOf: boolean;
+  isProgressReported: boolean;
 }
 
-export function giveToGroup(scene: VolumeScene, place: VolumePlace): VolumeStep {
+export function applyFsGroup(scene: VolumeScene, place: VolumePlace): VolumeStep {
   const { fsGroup, fsGroupChangePolicy = null } = scene.pod?.spec.securityContext ?? {};
   assert(fsGroup !== undefined, 'only a group that is asked for is given');
   const bits = { fileBits: fsGroupMode(0, 'file', false), directoryBits: fsGroupMode(0, 'directory', false) };
@@ -29,17 +29,17 @@ export function giveToGroup(scene: VolumeScene, place: VolumePlace): VolumeStep 
 }
 
 /** The walk is still running. */
-export function tellLongWalk(walk: GroupWalk, scene: VolumeScene, place: VolumePlace): void {
+export function reportSlowWalk(walk: GroupWalk, scene: VolumeScene, place: VolumePlace): void {
   scene.remindAt(scene.context.turn.now + progressPeriod);
-  if (walk.isToldOf) {
+  if (walk.isProgressReported) {
     scene.look('volumeMounts.ownershipProgress', { place });
     return;
   }
-  walk.isToldOf = true;
+  walk.isProgressReported = true;
   tell(scene, place, ` is taking longer than expected, ${advice}`);
 }
 
-export function tellProgress({ outcome }: Reply<AgentOperations>, scene: VolumeScene, place: VolumePlace): void {
+export function reportProgress({ outcome }: Reply<AgentOperations>, scene: VolumeScene, place: VolumePlace): void {
   const files = outcome.ok ? (outcome.value as AgentOperations['volumeMounts.ownershipProgress']['reply']) : null;
   if (files !== null) tell(scene, place, `, processed ${files} files.`);
 }

@@ -7,7 +7,7 @@ import type { Reply } from '../../kernel/machine.js';
 import { goQuote } from '../../values/go-text.js';
 import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
 import { done, failed, procedure, singleCommand, type VolumeScene, type VolumeStep } from '../volume-kind.js';
-import { blockMapOf, tellMapped } from './block-mapping.js';
+import { blockMapOf, recordMapped } from './block-mapping.js';
 
 const plugin = 'kubernetes.io/local-volume';
 
@@ -43,7 +43,7 @@ function replied(work: LocalDeviceWork, { op, outcome }: Reply<AgentOperations>,
   }
   if (!outcome.ok) return failed(outcome.error.message, 'uncertain', 'MapVolume.MapBlockVolume failed');
   work.phase = 'over';
-  tellMapped(scene, plugin, directoryOf(scene.spec));
+  recordMapped(scene, plugin, directoryOf(scene.spec));
   return null;
 }
 

@@ -10,7 +10,7 @@ import { goQuote } from '../../values/go-text.js';
 import type { VolumeSpec } from '../../volumes/volume-spec.js';
 import { byVolumeMode, done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockDeviceOf } from './block-mapping.js';
-import { type GroupWalk, giveToGroup, tellLongWalk, tellProgress } from './group-walk.js';
+import { applyFsGroup, type GroupWalk, reportProgress, reportSlowWalk } from './group-walk.js';
 import { localDevice } from './local-device.js';
 import { optionsOf, placeOf, unmountOf } from './mounted-directory.js';
 import { viewOf } from './own-directory.js';
@@ -32,18 +32,18 @@ function decide(work: LocalWork, scene: VolumeScene): VolumeStep {
     case 'references':
       return scene.ask('volumeMounts.references', { place });
     case 'own':
-      return giveToGroup(scene, place);
+      return applyFsGroup(scene, place);
     case 'over':
       return done;
   }
 }
 
 function late(work: LocalWork, scene: VolumeScene): void {
-  if (work.phase === 'own') tellLongWalk(work, scene, placeOf(plugin, scene.uid, scene.spec));
+  if (work.phase === 'own') reportSlowWalk(work, scene, placeOf(plugin, scene.uid, scene.spec));
 }
 
 function seen({ phase }: LocalWork, reply: Reply<AgentOperations>, scene: VolumeScene): void {
-  if (phase === 'own') tellProgress(reply, scene, placeOf(plugin, scene.uid, scene.spec));
+  if (phase === 'own') reportProgress(reply, scene, placeOf(plugin, scene.uid, scene.spec));
 }
 
 function replied(work: LocalWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
@@ -96,7 +96,7 @@ function readOnlyOf(spec: VolumeSpec): boolean {
 export const localVolume: VolumeKind = {
   plugin,
   mountDevice: null,
-  setUp: byVolumeMode(procedure<LocalWork>({ begin: () => ({ phase: 'inspect', isToldOf: false }), decide, late, seen, replied }), localDevice.setUp),
+  setUp: byVolumeMode(procedure<LocalWork>({ begin: () => ({ phase: 'inspect', isProgressReported: false }), decide, late, seen, replied }), localDevice.setUp),
   tearDown: byVolumeMode(unmountOf(plugin, null), localDevice.tearDown),
   unmountDevice: null,
   view: viewOf,

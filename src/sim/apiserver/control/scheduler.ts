@@ -37,7 +37,7 @@ export function schedulePods(context: ControlContext, relations: PodRelations, w
       if (typeof found === 'string') refusals.set(found, (refusals.get(found) ?? 0) + 1);
       else if (best === null || found > best.room) best = { node, room: found };
     }
-    if (best === null) tellUnschedulable(object, messageOf(nodes.length, refusals), context);
+    if (best === null) recordUnschedulable(object, messageOf(nodes.length, refusals), context);
     else bind(object, best.node, context);
   }
 }
@@ -84,7 +84,7 @@ function bind(object: StoredObject, node: Node, context: ControlContext): void {
   record(bound, 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node.metadata.name}`, context);
 }
 
-function tellUnschedulable(object: StoredObject, message: string, context: ControlContext): void {
+function recordUnschedulable(object: StoredObject, message: string, context: ControlContext): void {
   const { namespace, name } = object.metadata;
   const conditions = (object as unknown as Pod).status?.conditions ?? [];
   if (conditions.some((condition) => condition.type === 'PodScheduled' && condition.message === message)) return;
