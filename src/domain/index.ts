@@ -18,6 +18,7 @@ export type { ChangeDetection } from './api-data/object-manager.js';
 export type { CrashLoopDecision } from './backoff/crash-loop-backoff.js';
 export type { ImagePullBackoff, PullProblem } from './backoff/image-pull-backoff.js';
 export type { BackoffEntry, KeyedBackoff } from './backoff/keyed-backoff.js';
+export type { RetryPauses } from './backoff/retry-pauses.js';
 export type { CgroupDriver } from './cgroups/cgroup-name.js';
 export type { ReservationFacts } from './cgroups/node-allocatable.js';
 export type { CgroupVersion, MemoryQosFacts, SwapFacts } from './cgroups/resource-facts.js';

@@ -1,7 +1,3 @@
-// A container's environment: `envFrom`, `env` with its sources, and services.
-// Invariant: a variable sees only those declared before it (and services); variables are in order of declaration, services last,
-// one for each name. An unavailable source prevents the container's start unless it is optional.
-import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
 import type { Container, EnvFromSource, EnvVarSource, KeySelector, ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Service } from '../../ports/model/service.js';
@@ -9,6 +5,7 @@ import { base64Decode } from '../values/base64.js';
 import { goQuote } from '../values/go-text.js';
 import { isStaticPod } from '../values/pod-kind.js';
 import { joinPath } from '../values/slash-paths.js';
+import type { ConfigObjects } from './config-objects.js';
 import { type AddressFacts, envFieldValue } from './downward-fields.js';
 import { envResourceValue } from './downward-resources.js';
 import { type EnvVariable, expand } from './env-expansion.js';
@@ -17,17 +14,6 @@ import { envFromName } from './env-from-names.js';
 import { envValueOf, envValueOfText } from './env-value.js';
 import type { Resolved } from './namespaces.js';
 import { serviceEnv } from './service-env.js';
-
-export type ObjectLookup<T> =
-  | { readonly kind: 'found'; readonly value: T }
-  | { readonly kind: 'notFound'; readonly message?: string }
-  | { readonly kind: 'failed'; readonly message: string };
-
-/** Config maps and secrets of the pod's namespace, by name. */
-export interface ConfigObjects {
-  configMap(name: string): ObjectLookup<ConfigMap>;
-  secret(name: string): ObjectLookup<Secret>;
-}
 
 export interface EnvSources extends AddressFacts {
   /** null: services aren't watched (standalone), so there are no variables for them. */

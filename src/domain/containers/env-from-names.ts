@@ -3,7 +3,7 @@
 import type { Container, EnvFromSource } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { envVarNameProblems } from '../values/dns-names.js';
-import type { ConfigObjects } from './container-env.js';
+import type { ConfigObjects } from './config-objects.js';
 
 /** The name of an entry; null: it can't be one of a variable. */
 export function envFromName({ prefix = '' }: EnvFromSource, key: string): string | null {

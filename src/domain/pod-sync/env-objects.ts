@@ -3,7 +3,7 @@
 import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
 import type { Container } from '../../ports/model/container.js';
 import type { ObjectAnswer, ObjectKind } from '../api-data/object-manager.js';
-import type { ConfigObjects, ObjectLookup } from '../containers/container-env.js';
+import type { ConfigObjects, ObjectLookup } from '../containers/config-objects.js';
 import type { ContainerStart, EnvObjects } from './container-start-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';

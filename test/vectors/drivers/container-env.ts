@@ -1,5 +1,6 @@
 // container-env: a container's whole environment, and its command and arguments expanded with it.
-import { containerEnv, type ObjectLookup } from '../../../src/domain/containers/container-env.js';
+import type { ObjectLookup } from '../../../src/domain/containers/config-objects.js';
+import { containerEnv } from '../../../src/domain/containers/container-env.js';
 import { expandCommandAndArgs } from '../../../src/domain/containers/env-expansion.js';
 import type { NodeAddress } from '../../../src/domain/status/pod-addresses.js';
 import type { ConfigMap, Secret } from '../../../src/ports/model/config-objects.js';
