@@ -152,10 +152,11 @@ t.test('the URL source', async (t) => {
   t.strictSame(
     said,
     [
-      ...Array(3).fill('error Failed to read pods from URL'),
+      'error Failed to read pods from URL',
+      ...Array(2).fill(undefined),
       'error Failed to read pods from URL. Dropping verbosity of this message',
       ...Array(2).fill('debug Failed to read pods from URL'),
     ],
-    'a failure that goes on is told less and less',
+    'a failure that persists is logged once, and then at a lower level',
   );
 });

@@ -39,11 +39,11 @@ t.test('the first at once, then one in five minutes with the number of those lef
   t.strictSame(shown, [[0, { podUID: 'a', err: 'try 0' }], ...[300, 600, 900, 1200, 1500, 1800].map((at) => [at, { podUID: 'a', err: `try ${at}`, repeated: 29 }])]);
 });
 
-t.test('what a line is about tells it from others; its error and its numbers do not', async (t) => {
+t.test('what a line is about tells it from others; its numbers do not', async (t) => {
   const speaker = new Speaker();
   t.not(speaker.say(0, 'x', { podUID: 'a', err: '1', tries: 1 }), null);
   const rows: [string, string, LogFields, LogLevel, boolean][] = [
-    ['another error', 'x', { podUID: 'a', err: '2', tries: 1 }, 'error', false],
+    ['another number in the error', 'x', { podUID: 'a', err: '2', tries: 1 }, 'error', false],
     ['another number', 'x', { podUID: 'a', err: '1', tries: 2 }, 'error', false],
     ['another pod', 'x', { podUID: 'b', err: '1', tries: 1 }, 'error', true],
     ['another message', 'y', { podUID: 'a', err: '1', tries: 1 }, 'error', true],
@@ -52,6 +52,23 @@ t.test('what a line is about tells it from others; its error and its numbers do 
   ];
   for (const [what, message, fields, level, isShown] of rows) t.equal(speaker.say(1, message, fields, level) !== null, isShown, what);
   for (const level of ['info', 'debug'] as const) for (let i = 0; i < 3; i++) t.not(speaker.say(2, 'news', {}, level), null, level);
+});
+
+t.test('another error is news, up to eight in five minutes', async (t) => {
+  const speaker = new Speaker();
+  const say = (at: number, err: string) => speaker.say(at, 'Failed to remove', { podUID: 'a', err });
+  t.strictSame(say(0, 'timed out after 3 s'), { podUID: 'a', err: 'timed out after 3 s' });
+  t.equal(say(1, 'timed out after 7 s'), null, 'numbers are no news');
+  t.strictSame(say(2, 'refused'), { podUID: 'a', err: 'refused', repeated: 1 });
+  t.equal(say(3, 'timed out after 9 s'), null);
+  t.equal(say(4, 'refused'), null);
+  const others = ['denied', 'busy', 'stale', 'gone', 'full', 'late'];
+  t.strictSame(
+    others.map((err) => say(5, err)),
+    [{ podUID: 'a', err: 'denied', repeated: 2 }, ...others.slice(1).map((err) => ({ podUID: 'a', err }))],
+  );
+  t.equal(say(6, 'the ninth'), null);
+  t.strictSame(say(300, 'the ninth'), { podUID: 'a', err: 'the ninth', repeated: 1 });
 });
 
 t.test('what stopped failing is shown at once when it fails again later', async (t) => {
