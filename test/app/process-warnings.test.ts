@@ -6,7 +6,7 @@ import { Stage, until } from './stage.js';
 /** A warning long before the agent runs, and one while it does. */
 const planted = `
 process.emitWarning('planted early', 'PlantedWarning', 'PLANT01');
-setTimeout(() => process.emitWarning('planted late', 'MaxListenersExceededWarning'), 3000).unref();
+process.on('SIGUSR2', () => process.emitWarning('planted late', 'MaxListenersExceededWarning'));
 `;
 
 t.test('a warning of Node in the log', async (t) => {
@@ -16,6 +16,8 @@ t.test('a warning of Node in the log', async (t) => {
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(planted)}`;
   const kubelet = new Program('kubelet-ts', stage.words(), { NODE_OPTIONS });
   t.teardown(() => kubelet.kill('SIGKILL'));
+  await until('the agent runs', () => kubelet.err.includes('Container runtime connected'));
+  kubelet.kill('SIGUSR2');
   await until('the late one is logged', () => kubelet.err.includes('planted late'));
   kubelet.kill('SIGTERM');
   await kubelet.end();

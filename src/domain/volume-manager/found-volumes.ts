@@ -71,11 +71,16 @@ function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.s
   }
 }
 
+/** Why the volume can't be reconstructed from its data file; null: it can, or it has none. */
+export function damageOf({ plugin, name, data }: FoundVolume): string | null {
+  return plugin !== csiPlugin || data === null ? null : problemOfCsiData(data, name);
+}
+
 /** The volume's data file is there and says nothing: it is torn down like one without a file, and the log names it. */
-export function logDamaged({ uid, plugin, name, data }: FoundVolume, turn: VolumeContext['turn']): void {
-  if (plugin !== csiPlugin || data === null) return;
-  const problem = problemOfCsiData(data, name);
+export function logDamaged(found: FoundVolume, turn: VolumeContext['turn']): void {
+  const problem = damageOf(found);
   if (problem === null) return;
+  const { uid, name } = found;
   turn.log('warn', 'The vol_data.json of a CSI volume says nothing, the volume is torn down without its driver', { podUID: uid, volume: name, err: problem });
 }
 

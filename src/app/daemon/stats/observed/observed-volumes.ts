@@ -1,7 +1,7 @@
 // Volumes: how long operations on them take, each by itself and from the first try to the one that worked.
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { Reply } from '../../../../domain/kernel/machine.js';
-import { reconstructedSpec } from '../../../../domain/volume-manager/found-volumes.js';
+import { damageOf, reconstructedSpec } from '../../../../domain/volume-manager/found-volumes.js';
 import { metricPluginName } from '../../../../domain/volume-manager/metric-plugin-name.js';
 import type { ActualVolume, VolumeOperation, VolumeOperationKind } from '../../../../domain/volume-manager/volume-manager-state.js';
 import { unescapeName } from '../../../../domain/volumes/volume-spec.js';
@@ -86,8 +86,8 @@ export class ObservedVolumes implements ObservedPart {
     for (const { uid, volumes } of found) {
       for (const { plugin, volume, data, isDevice } of volumes) {
         this.watched.metrics.count('reconstruct_volume_operations_total', {});
-        if (reconstructedSpec({ uid, plugin: unescapeName(plugin), name: volume, data, isDevice }) === null)
-          this.watched.metrics.count('reconstruct_volume_operations_errors_total', {});
+        const left = { uid, plugin: unescapeName(plugin), name: volume, data, isDevice };
+        if (damageOf(left) !== null || reconstructedSpec(left) === null) this.watched.metrics.count('reconstruct_volume_operations_errors_total', {});
       }
     }
   }
