@@ -1,6 +1,6 @@
 // A container's usage, as it sees it itself, in three forms of the kubelet's port, and in kubectl top.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { ContainerStats, PodStats, StatsSummary } from '../../src/ports/model/stats-summary.js';
@@ -139,6 +139,7 @@ const missing: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^node\.systemContainers\[\]\.memory\.availableBytes/, 'the cgroups of the node’s parts have no limit in this test'],
   [/^pods\[\]\.memory\.availableBytes/, 'the agent gives the cgroups of pods no limits yet'],
   [/\.pvcRef/, 'there is no claim in this test'],
+  ...(existsSync('/sys/fs/cgroup/cgroup.controllers') ? [] : ([[/\.(?:psi|io)(?:\.|$)/, 'cgroup v1 measures no pressure: the Go kubelet shows zeros']] as const)),
 ];
 
 async function shape(t: Test, cluster: Cluster): Promise<void> {
