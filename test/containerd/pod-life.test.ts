@@ -169,8 +169,11 @@ async function crashLoop(t: Test, { kubelet }: TestNode, seen: ReadonlyMap<numbe
   t.ok(wait >= 10 && wait < 20, 'the second one does', { wait });
   t.equal(third?.exitCode, 3);
   const looping = await kubelet.untilPod('crashing', (found) => statusOf(found, 'main').state?.waiting?.reason === 'CrashLoopBackOff', 'backs off');
-  t.match(statusOf(looping, 'main'), { restartCount: 2, ready: false, lastState: { terminated: { exitCode: 3, reason: 'Error' } } });
-  t.match(statusOf(looping, 'main').state?.waiting?.message, /^back-off 20s restarting failed container=main pod=crashing-node-under-test_default\(/);
+  t.match(statusOf(looping, 'main'), { ready: false, lastState: { terminated: { exitCode: 3, reason: 'Error' } } });
+  // On a loaded machine the look may come one restart later.
+  const { restartCount, state } = statusOf(looping, 'main');
+  t.ok(restartCount === 2 || restartCount === 3, `${restartCount} restarts`);
+  t.match(state?.waiting?.message, new RegExp(`^back-off ${restartCount === 2 ? 20 : 40}s restarting failed container=main pod=crashing-node-under-test_default\\(`));
   t.ok(kubelet.events('crashing').some(({ type, reason }) => type === 'Warning' && reason === 'BackOff'));
   t.ok(kubelet.events('crashing').some(({ message }) => String(message).startsWith('Back-off restarting failed container main in pod crashing-node-under-test_default(')));
 }
