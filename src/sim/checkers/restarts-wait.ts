@@ -1,6 +1,7 @@
 // Crash-loop back-off: from the second restart on a container waits 10 s after its end, twice as long after each further one, up to the maximum. The
 // intervals are those of the monotonic clock: setting the wall clock neither ends nor prolongs them. A restarted agent begins to count again, and a
-// back-off that was not used for twice the maximum is forgotten.
+// back-off that was not used for twice the maximum is forgotten. A sync that itself kills a container, for a probe or a change, starts the next one
+// at once: as in the Go kubelet, it counts from the end before that one.
 import { containerLabels } from '../../domain/values/container-labels.js';
 import type { Micros } from '../../ports/micros.js';
 import type { CheckedNode, Checker } from './checker.js';
@@ -16,34 +17,47 @@ const slack: Micros = 1_100_000;
 const initial: Micros = 10_000_000;
 const longest: Micros = 300_000_000;
 
-export const restartsWait: Checker<Map<string, Restarts>> = {
+interface Memory {
+  readonly restarts: Map<string, Restarts>;
+  /** Containers that this agent stopped. */
+  readonly stopped: Set<string>;
+}
+
+export const restartsWait: Checker<Memory> = {
   name: 'restarts-wait',
-  fresh: () => new Map(),
-  look(memory, what, node, report) {
-    if (what.kind === 'started') memory.clear();
-    if (what.kind !== 'command' || what.command.op !== 'containers.create') return;
+  fresh: () => ({ restarts: new Map(), stopped: new Set() }),
+  look({ restarts, stopped }, what, node, report) {
+    if (what.kind === 'started') {
+      restarts.clear();
+      stopped.clear();
+    }
+    if (what.kind !== 'command') return;
+    if (what.command.op === 'containers.stop') stopped.add(what.command.request.containerId);
+    if (what.command.op === 'containers.remove') stopped.delete(what.command.request.containerId);
+    if (what.command.op !== 'containers.create') return;
     const { sandboxId, config, sandboxConfig } = what.command.request;
     const { name } = config.metadata;
     const { uid } = sandboxConfig.metadata;
-    const endedAt = newestEnd(node, uid, name);
+    const endedAt = newestEnd(node, uid, name, stopped);
     if (endedAt === null) return;
     // A container with another image or other resources is another one.
     const key = JSON.stringify([uid, name, sandboxId, config.image, node.agent.pods.pods.get(uid)?.spec.containers, node.agent.pods.pods.get(uid)?.spec.initContainers]);
     const max = node.agent.settings.maxContainerRestartPeriod ?? longest;
-    const before = memory.get(key) ?? null;
+    const before = restarts.get(key) ?? null;
     const isForgotten = before === null || node.now - before.lastAt > 2 * max;
     if (!isForgotten) {
       const delay = Math.min(Math.min(initial, max) * 2 ** (before.count - 1), max);
       if (node.now - endedAt < delay - slack) report(`container ${name} of pod ${uid} starts again ${(node.now - endedAt) / 1e6} s after its end, and not after ${delay / 1e6} s`);
     }
-    memory.set(key, { count: isForgotten ? 1 : before.count + 1, lastAt: node.now });
+    restarts.set(key, { count: isForgotten ? 1 : before.count + 1, lastAt: node.now });
   },
 };
 
-/** When the last of its name ended; null: none is there that has. */
-function newestEnd({ runtime }: CheckedNode, uid: string, name: string): Micros | null {
+/** When the last of its name ended that was not killed by the same sync; null: none is there that has. */
+function newestEnd({ runtime, now }: CheckedNode, uid: string, name: string, stopped: ReadonlySet<string>): Micros | null {
   let newest: Micros | null = null;
-  for (const { podUid, config, state, finishedAt } of runtime.containers.values()) {
+  for (const { id, podUid, config, state, finishedAt } of runtime.containers.values()) {
+    if (stopped.has(id) && finishedAt !== null && now - finishedAt < slack) continue;
     if (podUid !== uid || config.labels[containerLabels.containerName] !== name || state !== 'exited' || finishedAt === null) continue;
     newest = Math.max(newest ?? 0, finishedAt);
   }
