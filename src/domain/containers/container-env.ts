@@ -1,3 +1,6 @@
+// A container's environment: `envFrom`, `env` with its sources, and services.
+// Invariant: a variable sees only those declared before it (and services); variables are in order of declaration, services last,
+// one for each name. An unavailable source prevents the container's start unless it is optional.
 import type { Container, EnvFromSource, EnvVarSource, KeySelector, ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Service } from '../../ports/model/service.js';
