@@ -77,6 +77,8 @@ export class PeerStand {
       if ((await this.client.kubelet('/healthz')).status !== 200) return false;
       const lease = await this.client.get('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/lab-node');
       const node = await this.client.get('/api/v1/nodes/lab-node');
+      // Pods are refused before a controller has made it.
+      if ((await this.client.api('GET', '/api/v1/namespaces/default/serviceaccounts/default')).status !== 200) return false;
       return Date.parse(lease.spec.renewTime) > began && node.status.conditions.some((one: Json) => one.type === 'Ready' && one.status === 'True');
     });
   }
