@@ -27,7 +27,7 @@ import { readPulledRecord } from '../images/pull-record-text.js';
 import { isPullRecordGarbage, pullRecordFileName } from '../images/pull-records.js';
 import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
-import { effectiveImageTag, parseImageReference } from '../values/image-reference.js';
+import { fullImageName, parseImageReference } from '../values/image-reference.js';
 import { instantAfter } from '../values/instant.js';
 import type { AgentContext } from './agent-context.js';
 import type { ImageCollectionState } from './image-collection-state.js';
@@ -272,11 +272,6 @@ function addNames({ spec }: Pod, names: Set<string>): void {
 
 /** In the runtime's full form; an image's id stays unchanged. */
 function addName(image: string, names: Set<string>): void {
-  const reference = parseImageReference(image);
-  if (reference === null) {
-    names.add(image).add(`sha256:${image}`);
-    return;
-  }
-  const { repository, digest } = reference;
-  names.add(digest === null ? `${repository}:${effectiveImageTag(image)}` : `${repository}@${digest}`).add(image);
+  if (parseImageReference(image) === null) names.add(image).add(`sha256:${image}`);
+  else names.add(fullImageName(image)).add(image);
 }

@@ -3,7 +3,7 @@
 // accessible to all pods of the node.
 // Invariants: only under NeverVerifyPreloadedImages, and only with the first record of a content; a name with a pull intent was not preloaded.
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
-import { effectiveImageTag, parseImageReference } from '../values/image-reference.js';
+import { fullImageName, parseImageReference } from '../values/image-reference.js';
 import type { ImagePullCredentials, ImagePulledRecord } from './pull-records.js';
 
 export type ImageNames = Pick<RuntimeImage, 'repoTags' | 'repoDigests'>;
@@ -24,13 +24,6 @@ export function withPreloadedNames(record: ImagePulledRecord, { repoTags, repoDi
   const accessible: Record<string, ImagePullCredentials> = {};
   for (const repository of preloaded) accessible[repository] = { nodePodsAccessible: true };
   return { ...record, credentialMapping: { ...record.credentialMapping, ...accessible } };
-}
-
-/** With the tag that stands for none; a text that is no name as it is. */
-export function fullImageName(text: string): string {
-  const reference = parseImageReference(text);
-  if (reference === null) return text;
-  return reference.digest === null ? `${reference.repository}:${effectiveImageTag(text)}` : `${reference.repository}@${reference.digest}`;
 }
 
 function repositoryOf(name: string): string {

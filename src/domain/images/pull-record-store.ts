@@ -8,7 +8,8 @@
 import type { Instant } from '../../ports/instant.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { PullRecordFile } from '../../ports/outbound/pull-records.js';
-import { fullImageName, withPreloadedNames } from './preloaded-names.js';
+import { fullImageName } from '../values/image-reference.js';
+import { withPreloadedNames } from './preloaded-names.js';
 import { newPullIntents, type PullIntents } from './pull-intents.js';
 import { readPulledRecord, readPullIntent } from './pull-record-text.js';
 import { type ImagePulledRecord, recordOfInterruptedPull, type VerificationPolicy } from './pull-records.js';

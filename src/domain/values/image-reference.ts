@@ -84,3 +84,10 @@ function problemOfDigest(digest: string): string | null {
 function refused(message: string): ImageReferenceParse {
   return { ok: false, message };
 }
+
+/** With the tag that stands for none; a text that is no name as it is. */
+export function fullImageName(text: string): string {
+  const reference = parseImageReference(text);
+  if (reference === null) return text;
+  return reference.digest === null ? `${reference.repository}:${effectiveImageTag(text)}` : `${reference.repository}@${reference.digest}`;
+}
