@@ -8,6 +8,7 @@ import { hasProbes, isSameProbe, type PodProbes, probedContainers, probeKinds, p
 import { newProbeWorker, type ProbeWorker, probeOf, probeWakeAt, type StartOf, skipMissedTicks, stopProbeWorker, triggerProbe } from '../probes/probe-worker.js';
 import { derived } from '../values/derived.js';
 import { momentOf } from '../values/instant.js';
+import { runtimeContainerId } from '../values/pod-references.js';
 import { parseRfc3339 } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';
 import { uidOf } from './pod-index.js';
@@ -106,8 +107,7 @@ export function planProbe(context: AgentContext, uid: string, name: string, work
 /** The start time from the runtime's status of the container; if it is no longer known there, from the pod's status. */
 export function startOf({ state, turn }: AgentContext, uid: string): StartOf {
   return (container) => {
-    const id = container.containerID ?? '';
-    const known = state.cache.moments.get(uid)?.get(id.slice(id.indexOf('://') + '://'.length));
+    const known = state.cache.moments.get(uid)?.get(runtimeContainerId(container.containerID));
     if (known !== undefined) return known.startedAt;
     const stamp = parseRfc3339(container.state?.running?.startedAt ?? '');
     return stamp === null ? null : momentOf(stamp, turn, Number.NEGATIVE_INFINITY);

@@ -5,7 +5,7 @@ import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js
 import { probedContainers } from '../probes/probe-registry.js';
 import { type IsTakenOver, isReportedReady } from '../probes/probe-worker.js';
 import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';
-import { podFullNameOf } from '../values/pod-references.js';
+import { podFullNameOf, runtimeContainerId } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
 import { uidOf } from './pod-index.js';
 import { setProbed } from './pod-statuses.js';
@@ -42,6 +42,5 @@ function statusOf({ containerStatuses = [], initContainerStatuses = [] }: PodSta
 
 /** The runtime's id; null: not reported as running. */
 function runningId(status: ContainerStatus | null): string | null {
-  if (status?.state?.running === undefined) return null;
-  return (status.containerID ?? '').replace(/^[^:]*:\/\//, '');
+  return status?.state?.running === undefined ? null : runtimeContainerId(status.containerID);
 }

@@ -16,6 +16,7 @@ import { conditionTypes, findCondition } from '../status/conditions.js';
 import type { ProbeResult } from '../status/probe-state.js';
 import { isRestartableAfterExit, isRestartableInit, triggersRestartAll } from '../status/restart-rules.js';
 import { epochMicros } from '../values/instant.js';
+import { runtimeContainerId } from '../values/pod-references.js';
 import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 import { type ProbeEvent, type ProbeKind, type ProbeOutcome, probeEvent } from './probe-outcome.js';
 
@@ -273,8 +274,6 @@ function statusOf(worker: ProbeWorker, status: PodStatus): ContainerStatus | nul
 
 /** Without the runtime's prefix; null while the container has none. */
 function runtimeId(status: ContainerStatus): string | null {
-  const id = status.containerID ?? '';
-  const at = id.indexOf('://');
-  const own = at < 0 ? id : id.slice(at + '://'.length);
-  return own === '' ? null : own;
+  const id = runtimeContainerId(status.containerID);
+  return id === '' ? null : id;
 }

@@ -6,6 +6,7 @@ import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus } from '../../ports/model/pod-status.js';
 import { instantAfter } from '../values/instant.js';
+import { runtimeContainerId } from '../values/pod-references.js';
 import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 import { conditionTypes, findCondition } from './conditions.js';
 import { isRestartableInit } from './restart-rules.js';
@@ -47,14 +48,14 @@ function probed(pod: Pod, container: Container | null, status: ContainerStatus, 
 
 function isStarted(status: ContainerStatus, probes: ProbeView): boolean {
   if (status.state?.running === undefined) return false;
-  const result = probes.startup.get(runtimeId(status));
+  const result = probes.startup.get(runtimeContainerId(status.containerID));
   if (result !== undefined) return result === 'success';
   return status.started === true || !probes.hasWorker(status.name, 'startup');
 }
 
 /** Of a running, started container. */
 function isReady(pod: Pod, container: Container | null, status: ContainerStatus, probes: ProbeView): boolean {
-  const result = probes.readiness.get(runtimeId(status));
+  const result = probes.readiness.get(runtimeContainerId(status.containerID));
   if (result === 'success') return true;
   const hasWorker = probes.hasWorker(status.name, 'readiness');
   if (!hasWorker && container?.readinessProbe === undefined) return true;
@@ -67,10 +68,4 @@ function isTakenOver(status: ContainerStatus, probes: ProbeView): boolean {
   const text = status.state?.running?.startedAt;
   const startedAt = text === undefined ? null : parseRfc3339(text);
   return startedAt !== null && instantAfter(startedAt, takenOverAfter) < probes.kubeletStartedAt;
-}
-
-function runtimeId(status: ContainerStatus): string {
-  const id = status.containerID ?? '';
-  const at = id.indexOf('://');
-  return at < 0 ? id : id.slice(at + '://'.length);
 }

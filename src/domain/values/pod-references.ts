@@ -48,6 +48,13 @@ export function parseContainerId(text: string): ReadBack<TypedContainerId> {
   return { kind: 'ok', value: { type, id } };
 }
 
+/** The runtime's own id in the API's form; a text without the runtime's name as it is, '' for no id. */
+export function runtimeContainerId(text: string | undefined): string {
+  const id = text ?? '';
+  const at = id.indexOf('://');
+  return at < 0 ? id : id.slice(at + '://'.length);
+}
+
 /** `fieldPath` of an event's object reference for a container of the pod; a description for a container that the spec doesn't have. */
 export function containerFieldPath(pod: Pod, containerName: string): string {
   const lists = [
