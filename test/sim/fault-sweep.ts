@@ -86,9 +86,9 @@ function partOf(request: unknown): string {
   return `${containerId}${containerName}${sandboxId}${uid}`;
 }
 
-/** Lines of one kind have one text: what they are about counts, times and numbers don't. */
+/** Lines of one kind have one text and one error: what they are about counts, times and numbers don't. */
 function kindOf({ level, message, fields }: Line): string {
-  const about = Object.entries(fields).filter(([name, value]) => name !== 'err' && typeof value === 'string');
+  const about = Object.entries(fields).filter(([, value]) => typeof value === 'string');
   const times = /\d{4}-\d\d-\d\dT[\d:.]+Z|\b(\d+(\.\d+)?(h|m|s|ms|µs))+\b/g;
   return `${level} ${message} ${JSON.stringify(about)}`.replace(times, '#');
 }
