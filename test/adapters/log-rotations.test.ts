@@ -136,6 +136,28 @@ for (const [how, reader] of [
     t.equal(await follower.end(), texts(0, 90));
   });
 
+  t.test(`a file that is emptied twice, the first time found by a read: what was read isn't counted as missing, ${how}`, async (t) => {
+    const follower = new Consumer(t, reader());
+    // More than the reader takes at once, so that it reads on without a check of the file between.
+    const lines = 3_000;
+    writeFileSync(follower.path, records(0, lines));
+    await follower.one();
+    writeFileSync(follower.path, records(5_000, 5_002));
+    while (!follower.text.includes('line 5001\n')) await follower.one();
+    const [before, bytes] = /at least (\d+) bytes of the log are missing here: the file was emptied before they were read\n/.exec(follower.text) ?? [];
+    const read = [...follower.text.matchAll(/^line (\d+)$/gm)].map((match) => Number(match[1])).filter((id) => id < lines);
+    const unread = records(0, lines).length - read.reduce((sum, id) => sum + record(id).length, 0);
+    t.ok(before !== undefined, 'the unread rest is missing');
+    t.ok(unread > 1_000 && Number(bytes) <= unread && Number(bytes) > unread - 100, `${bytes} bytes are said to be missing of ${unread}`);
+    const text = follower.text;
+    const next = follower.one();
+    const { looks } = follower;
+    while (follower.looks < looks + 3) await delay(10);
+    writeFileSync(follower.path, records(6_000, 6_001));
+    await next;
+    t.equal((await follower.end()).slice(text.length), texts(6_000, 6_001), 'nothing is missing where all was read');
+  });
+
   t.test(`a log that is being moved when it is asked for, ${how}`, async (t) => {
     const follower = new Consumer(t, reader());
     writeFileSync(follower.path, records(0, 3));

@@ -127,6 +127,8 @@ export class Following {
       return null;
     }
     this.succession = advanceLog(this.succession) ?? this.succession;
+    // It may have grown since it was listed.
+    if (source instanceof LogFile) this.succession = resized(this.succession, { ...next, sizeBytes: source.seenBytes });
     this.source = source;
     return { source, missing: next.missing };
   }
@@ -163,12 +165,14 @@ export class Following {
 
   private async observeNow(): Promise<void> {
     const { logName } = this.succession;
+    // The consumer may request more meanwhile; a size from before that read says nothing about the position after it.
+    const mark = this.source instanceof LogFile ? this.source.readMark : null;
     const log = await entryOf(this.directory, logName);
     const newest = newestLog(this.succession);
     if (this.isStale || log === null || newest.name !== logName || newest.identity !== log.identity) await this.list();
     else this.succession = resized(this.succession, log);
     const { current } = this.succession;
-    if (this.source instanceof LogFile && current.identity === this.source.identity) this.source.saw(current.sizeBytes);
+    if (this.source instanceof LogFile && mark !== null && this.source.readMark === mark && current.identity === this.source.identity) this.source.saw(current.sizeBytes);
     await this.fillHead();
   }
 

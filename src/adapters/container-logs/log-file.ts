@@ -1,6 +1,7 @@
 // A log file read in blocks, line by line, from any position; it may grow, be truncated or be moved meanwhile.
 // Invariants: at most a block and one line are in memory for any file size; only regular files are opened, and no call blocks. Each
-// read overlaps the previous one by a few bytes, which detects a file that was truncated and rewritten to any length.
+// read overlaps the previous one by a few bytes, which detects a file that was truncated and rewritten to any length. A size is compared
+// only with the position in the same content: bytes that were read are never counted as missed.
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { goQuote } from '../../domain/values/go-text.js';
@@ -22,6 +23,8 @@ export class LogFile implements LogSource {
   /** The last block ended with the file. */
   private hasEnded = false;
   private missedBytes = 0;
+  private reads = 0;
+  private isReading = false;
 
   private constructor(
     private readonly handle: FileHandle,
@@ -30,6 +33,16 @@ export class LogFile implements LogSource {
     readonly identity: string,
     private sizeSeen: number,
   ) {}
+
+  /** The size as last seen. */
+  get seenBytes(): number {
+    return this.sizeSeen;
+  }
+
+  /** Changes with each read. null during a read: the position is then behind the bytes that were read. */
+  get readMark(): number | null {
+    return this.isReading ? null : this.reads;
+  }
 
   /** @param path used in errors */
   static async open(path: string): Promise<LogFile> {
@@ -62,7 +75,7 @@ export class LogFile implements LogSource {
     this.hasEnded = false;
   }
 
-  /** Records the current size of the file. */
+  /** Records the size of the file, which was found without a read since: `readMark` was not null, and is the same now. */
   saw(size: number): void {
     if (size < this.sizeSeen) this.missedBytes += Math.max(0, this.sizeSeen - this.position);
     this.sizeSeen = size;
@@ -70,10 +83,14 @@ export class LogFile implements LogSource {
 
   /** The file was rewritten: reads from its beginning. @returns bytes known to exist before that were not read */
   async begin(): Promise<number> {
-    const { missedBytes } = this;
-    this.missedBytes = 0;
-    await this.seek(0);
-    return missedBytes;
+    return this.whileReading(async () => {
+      // The read may have found it first: the next size must not be compared with that of the content before.
+      this.saw(await this.size());
+      const { missedBytes } = this;
+      this.missedBytes = 0;
+      await this.seek(0);
+      return missedBytes;
+    });
   }
 
   async readAt(offset: number, length: number): Promise<Buffer> {
@@ -90,7 +107,20 @@ export class LogFile implements LogSource {
   async nextLines(): Promise<LogLines> {
     const hasEnded = this.hasEnded;
     this.hasEnded = false;
-    if (hasEnded) return 'end';
+    return hasEnded ? 'end' : this.whileReading(() => this.nextBlock());
+  }
+
+  private async whileReading<T>(read: () => Promise<T>): Promise<T> {
+    this.isReading = true;
+    try {
+      return await read();
+    } finally {
+      this.isReading = false;
+      this.reads++;
+    }
+  }
+
+  private async nextBlock(): Promise<LogLines> {
     const again = this.overlap.length;
     // A new buffer each time: the parts of a long line are kept as views of it. One more byte than expected detects the end.
     const block = Buffer.allocUnsafe(again + Math.min(blockBytes, Math.max(smallBlockBytes, this.sizeSeen - this.position + 1)));
