@@ -130,6 +130,31 @@ scene('a status that others change is made right again, once in ten seconds', (w
   t.ok(repairs.length >= 2 && repairs.length <= 4, `${repairs.length} repairs in half a minute`);
 });
 
+scene('a status of a pod that another of its name has replaced is refused once, and not sent again', (world, t) => {
+  const { cluster, node } = world;
+  const uid = world.create('a').metadata.uid ?? '';
+  world.untilReady('a');
+  cluster.apiserver.setFaults([{ operation: 'watch.pods', trigger: {}, action: { kind: 'silent' } }], cluster.now, true);
+  world.cutWatches();
+  world.run(10 * second);
+  world.remove('a', 0);
+  const other = world.create('a').metadata.uid;
+  const from = cluster.now;
+  for (let i = 0; i < 3; i++) {
+    const running = node.containers().find(({ podUid, state }) => podUid === uid && state === 'running');
+    if (running !== undefined) node.runtime.killContainer(running.id, cluster.now);
+    world.run(40 * second);
+  }
+  const requests = cluster.apiserver.audit.entries.filter(({ at, user, resource, name }) => at >= from && user.startsWith('system:node:') && resource.startsWith('pods') && name === 'a');
+  t.strictSame(
+    requests.map(({ verb, resource, code }) => `${verb} ${resource} ${code}`),
+    ['patch pods/status 422', 'get pods 200'],
+  );
+  cluster.apiserver.setFaults([], cluster.now);
+  world.cutWatches();
+  world.until('the other one is seen', () => world.running(other) === 1 && world.running(uid) === 0);
+});
+
 scene('a pod that can not be admitted fails, and goes when it is deleted', (world, t) => {
   const rows = [
     ['too-large', { containers: quantities('100') }, 'OutOfcpu', "Pod was rejected: Node didn't have enough resource: cpu, requested: 100000, used: 0, capacity: 4000"],

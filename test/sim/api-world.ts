@@ -4,6 +4,7 @@ import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import { isMirrorPod } from '../../src/domain/values/pod-kind.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { PodStatus } from '../../src/ports/model/pod-status.js';
+import type { AuditEntry } from '../../src/sim/apiserver/audit-log.js';
 import type { ApiResponse, ApiVerb, SimCluster, SimClusterNode, WatchRecord } from '../../src/sim/index.js';
 import { minute, type PodShape, podOf } from './sim-pods.js';
 
@@ -161,9 +162,10 @@ export class ApiWorld {
       found.push(...changes.flatMap(({ pod }, i) => stepBack(changes[i - 1]?.pod, pod)));
     }
     // The server is a strict one: what a node writes has no field that isn't known, all that must be there, and no end that is taken back.
-    const isBadlyFormed = ({ code }: { readonly code: number }): boolean => code === 400 || code === 422;
+    // It may concern a pod that another one of its name has replaced meanwhile.
+    const isBadlyFormed = ({ code, message }: AuditEntry): boolean => code === 400 || (code === 422 && !/metadata\.uid: Invalid value: .* field is immutable/.test(message ?? ''));
     const refused = this.cluster.apiserver.audit.entries.filter((entry) => entry.user.startsWith('system:node:') && isBadlyFormed(entry));
-    found.push(...refused.map(({ verb, resource, name, code }) => `${verb} ${resource} ${name} was answered with ${code}`));
+    found.push(...refused.map(({ verb, resource, name, code, message }) => `${verb} ${resource} ${name} was answered with ${code}: ${message}`));
     return found;
   }
 }

@@ -171,7 +171,8 @@ function failed(context: AgentContext, uid: string, write: StatusWrite, op: stri
   }
   write.patched = null;
   turn.log('warn', 'Failed to update status for pod', { podUID: uid, err: error.message });
-  // A refusal leaves everything unchanged; after any other error the write may have happened.
+  // A refusal leaves everything unchanged; after any other error the write may have happened. An invalid one was built on what the API no longer has:
+  // another pod has the name, or a field has changed.
   if (!refusals.has(error.kind)) write.readFirst = true;
   if (passing.has(error.kind)) {
     pause(context, error.retryAfterMicros);
@@ -179,7 +180,7 @@ function failed(context: AgentContext, uid: string, write: StatusWrite, op: stri
   } else turn.wakeAt(podAddress(uid), turn.now + (error.kind === 'aborted' ? shortestPause : repairPeriod));
 }
 
-const refusals: ReadonlySet<PortFailure['kind']> = new Set(['resource-exhausted', 'unauthenticated', 'permission-denied', 'invalid-argument']);
+const refusals: ReadonlySet<PortFailure['kind']> = new Set(['resource-exhausted', 'unauthenticated', 'permission-denied']);
 const passing: ReadonlySet<PortFailure['kind']> = new Set(['unavailable', 'resource-exhausted', 'deadline-exceeded', 'unauthenticated']);
 
 function pause({ state, turn }: AgentContext, atLeast: Micros | null): void {

@@ -1,5 +1,6 @@
 // Dispatches pods on changes of their configuration, the runtime or a clock. Everything passes one gate: while the runtime
 // is unusable, nothing is dispatched; changes are queued in order until it is usable.
+import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { featuresNeededByUpdate } from '../admission/needed-features.js';
@@ -18,7 +19,7 @@ import { isMirrorPod } from '../values/pod-kind.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { volumeDataArrived } from '../volume-manager/volume-operations.js';
 import type { AgentContext } from './agent-context.js';
-import type { WaitingDelivery } from './agent-state.js';
+import type { AgentState, WaitingDelivery } from './agent-state.js';
 import { desiredPod, putAllocated, recordAdmitted } from './allocation.js';
 import { isAside } from './aside-pods.js';
 import { noteDelivered } from './clean-up-needs.js';
@@ -37,9 +38,13 @@ import { dispatchUpdate, resumeAwaiting, withEffects } from './worker-effects.js
 const manyPods = 16;
 
 /** Why nothing is dispatched; null: the loop runs. */
-export function loopProblem(context: AgentContext): string | null {
-  const { readiness, pleg } = context.state;
-  return runtimeProblems(readiness, plegProblem(pleg, context.turn.now), context.turn.now);
+export function loopProblem({ state, turn }: AgentContext): string | null {
+  return loopProblemAt(state, turn.now);
+}
+
+/** As `loopProblem`, for a checker. */
+export function loopProblemAt({ readiness, pleg }: AgentState, now: Micros): string | null {
+  return runtimeProblems(readiness, plegProblem(pleg, now), now);
 }
 
 export function deliver(context: AgentContext, deliveries: readonly PodDelivery[]): void {

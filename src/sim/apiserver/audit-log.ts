@@ -12,7 +12,12 @@ export interface AuditEntry {
   readonly namespace: string | null;
   readonly name: string | null;
   readonly code: number;
+  /** Of a refusal; null: none. */
+  readonly message: string | null;
 }
+
+export type AuditedAnswer = Pick<AuditEntry, 'code' | 'message'>;
+export const auditedSuccess: AuditedAnswer = { code: 200, message: null };
 
 export class AuditLog {
   constructor(
@@ -25,9 +30,9 @@ export class AuditLog {
     return this.kept.slice(-this.limit);
   }
 
-  add({ user, verb, resource, subresource, namespace, name }: ApiTarget & { readonly user: ApiUser; readonly verb: string }, code: number, at: Micros): void {
+  add({ user, verb, resource, subresource, namespace, name }: ApiTarget & { readonly user: ApiUser; readonly verb: string }, { code, message }: AuditedAnswer, at: Micros): void {
     const what = subresource === null ? resourceKey(resource) : `${resourceKey(resource)}/${subresource}`;
-    this.kept.push({ at, user: user.name, verb, resource: what, namespace, name, code });
+    this.kept.push({ at, user: user.name, verb, resource: what, namespace, name, code, message });
     // Half of it at once, so that a request doesn't cost a move of the whole list.
     if (this.kept.length > 2 * this.limit) this.kept.splice(0, this.kept.length - this.limit);
   }

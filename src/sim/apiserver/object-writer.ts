@@ -100,7 +100,7 @@ export class ObjectWriter {
     rules.complete?.(draft, context);
     if (rules.begin !== undefined) rules.begin(draft, context);
     else if (type.subresources.includes('status')) delete draft.status;
-    this.check(draft, context, (problems) => rules.check?.(problems, draft, context));
+    this.check(draft, context, [], (problems) => rules.check?.(problems, draft, context));
     const key = objectKey(namespace, metadata.name);
     if (store.get(resourceKey(type), key) !== null) throw alreadyExists(type, metadata.name);
     return dryRun ? (draft as StoredObject) : store.put(resourceKey(type), key, draft as StoredObject);
@@ -118,10 +118,9 @@ export class ObjectWriter {
     rules.complete?.(draft, context);
     if (rules.change !== undefined) rules.change(draft, old, context);
     else keepOtherSide(draft, old, context);
-    this.check(draft, context, (problems) => {
-      // Once for every object, and once more by the kind's own rules.
-      const ofMetadata = metadataProblems(draft, old, uid);
-      problems.push(...ofMetadata, ...ofMetadata);
+    // Once for every object, and once more by the kind's own rules.
+    const ofMetadata = metadataProblems(draft, old, uid);
+    this.check(draft, context, [...ofMetadata, ...ofMetadata], (problems) => {
       if (rules.checksChangeFirst !== true) rules.check?.(problems, draft, context);
       rules.checkChange?.(problems, draft, old, context);
       if (rules.checksChangeFirst === true) rules.check?.(problems, draft, context);
@@ -152,7 +151,8 @@ export class ObjectWriter {
     if (resourceVersion !== old.metadata.resourceVersion) throw conflict(type, name, modifiedMeanwhile);
   }
 
-  private check(draft: ObjectDraft, { type }: WriteContext, more: (problems: Problems) => void): void {
+  /** @param found what is wrong with the object already */
+  private check(draft: ObjectDraft, { type }: WriteContext, found: readonly FieldProblem[], more: (problems: Problems) => void): void {
     const problems: FieldProblem[] = [];
     const { metadata } = draft;
     if ((metadata.name ?? '') === '') required(problems, 'metadata.name', 'name or generateName is required');
@@ -161,6 +161,7 @@ export class ObjectWriter {
       validateMetadata(problems, { ...metadata, ...named, namespace: metadata.namespace ?? 'none' } as ObjectMeta);
       if (/^\.\.?$|[/%]/.test(metadata.name ?? '')) invalid(problems, 'metadata.name', metadata.name, "may not be '.' or '..' and may not contain '/' or '%'");
     }
+    problems.push(...found);
     const others = problems.length;
     checkRequiredFields(problems, draft, type.kind, '');
     // A kind's own rules require an object with its required fields.

@@ -15,7 +15,7 @@ import { type ApiFaultAction, type ApiFaultRule, ApiFaults, type Struck, unstruc
 import type { ApiRequest, ApiResponse, ApiTarget, ApiUser, ApiVerb, JsonDraft, JsonObject, WatchRequest } from './api-request.js';
 import { ApiRefusal, forbiddenToUser, notFound } from './api-status.js';
 import { type ApiserverSettings, defaultApiserverSettings } from './apiserver-settings.js';
-import { type AuditEntry, AuditLog } from './audit-log.js';
+import { type AuditEntry, AuditLog, auditedSuccess } from './audit-log.js';
 import type { CertificateSigner } from './certificate-signer.js';
 import { ownService } from './control/automatic-objects.js';
 import { type ControlContext, type ControlState, emptyControlState } from './control/control-context.js';
@@ -116,7 +116,7 @@ export class SimApiserver {
     const struck = this.strike(request.user, request.verb, request);
     const warnings: string[] = [];
     const response = this.answer(request, struck, warnings);
-    this.audit.add(request, response.code, this.now);
+    this.audit.add(request, { code: response.code, message: response.code < 400 ? null : (response.body as { readonly message: string }).message }, this.now);
     this.deliverDue();
     return { code: response.code, body: response.body as JsonObject, warnings, latencyMicros: struck.latencyMicros, lost: struck.lost };
   }
@@ -130,11 +130,11 @@ export class SimApiserver {
     try {
       if (struck.refusal !== null) throw struck.refusal;
       const watch = this.open(owner, request, struck);
-      this.audit.add(audited, 200, this.now);
+      this.audit.add(audited, auditedSuccess, this.now);
       return { watch };
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
-      this.audit.add(audited, error.code, this.now);
+      this.audit.add(audited, error, this.now);
       return { refused: { code: error.code, body: error.status, warnings: [], latencyMicros: struck.latencyMicros, lost: struck.lost } };
     } finally {
       this.deliverDue();
@@ -146,9 +146,9 @@ export class SimApiserver {
     this.now = this.clockAt(now);
     try {
       this.authorize(user, verb, target, null);
-      this.audit.add({ ...target, user, verb }, 200, this.now);
+      this.audit.add({ ...target, user, verb }, auditedSuccess, this.now);
     } catch (error) {
-      if (error instanceof ApiRefusal) this.audit.add({ ...target, user, verb }, error.code, this.now);
+      if (error instanceof ApiRefusal) this.audit.add({ ...target, user, verb }, error, this.now);
       throw error;
     }
   }

@@ -3,6 +3,8 @@
 
 import { cachedObject, ownNode } from '../../domain/agent/api-state.js';
 import { isAside } from '../../domain/agent/aside-pods.js';
+import { loopProblemAt } from '../../domain/agent/sync-loop.js';
+import { isAllocationKnown } from '../../domain/allocation/allocation-state.js';
 import { mirrorPlan } from '../../domain/pod-sources/mirror-pod.js';
 import { isMirrorPod, isStaticPod } from '../../domain/values/pod-kind.js';
 import { podFullNameOf } from '../../domain/values/pod-references.js';
@@ -41,7 +43,7 @@ export const nothingIsForgotten: Checker<Memory> = {
 };
 
 function unattended(node: CheckedNode, attended: ReadonlySet<string>): string[] {
-  return [...mirrors(node, attended), ...statuses(node, attended), ...workers(node, attended), ...upkeep(node, attended)];
+  return [...mirrors(node, attended), ...statuses(node, attended), ...workers(node, attended), ...backlog(node, attended), ...upkeep(node, attended)];
 }
 
 /** Static pods against their mirrors. */
@@ -75,15 +77,22 @@ function statuses({ agent }: CheckedNode, attended: ReadonlySet<string>): string
   return isPlanned ? [] : [`the statuses of ${[...writes.queue].join()} wait to be written`];
 }
 
-/** Pods that are to end, and whose worker has nothing to do. */
+/** Pods that are to end, and whose worker has nothing to do. What is in the backlog is none of them: see below. */
 function workers({ agent }: CheckedNode, attended: ReadonlySet<string>): string[] {
   return [...agent.workers.records.values()].flatMap(({ uid, run, pending, startedAt, terminatingAt, finished }) => {
-    if (finished || attended.has(`sync/${uid}`) || isAside(agent, uid)) return [];
+    if (finished || attended.has(`sync/${uid}`) || agent.backlog.syncs.has(uid) || isAside(agent, uid)) return [];
     if (run === null) return terminatingAt !== null && startedAt !== null ? [`${uid} has not ended`] : pending !== null ? [`${uid} has an update that waits`] : [];
     if (!run.operating) return agent.awaitingStatus.has(uid) ? [] : [`${uid} waits for its status, and no relist knows of it`];
     const started = agent.runs.get(uid);
     return started !== undefined && started.outstanding > 0 && !attended.has(`pod/${uid}`) && !attended.has(`hook/${uid}`) ? [`a run of ${uid} waits for an answer`] : [];
   });
+}
+
+/** What is dispatched next, unless the runtime is unusable: its next answer that says otherwise has it dispatched. */
+function backlog({ agent, now }: CheckedNode, attended: ReadonlySet<string>): string[] {
+  const { syncs, deliveries } = agent.backlog;
+  if ((syncs.size === 0 && deliveries.length === 0) || !isAllocationKnown(agent.allocation) || attended.has('sync-loop/') || loopProblemAt(agent, now) !== null) return [];
+  return [`${deliveries.length} deliveries and the pods ${[...syncs].join()} wait to be dispatched`];
 }
 
 /** Parts that say themselves that they have something to do. */

@@ -9,6 +9,7 @@ import type { CheckedNode, Checker } from './checker.js';
 interface Restarts {
   /** Starts that followed on an end, without a pause that lets them be forgotten. */
   count: number;
+  /** The earliest moment at which the agent may have counted the last one: it counts before it asks for the image. */
   lastAt: Micros;
 }
 
@@ -45,11 +46,11 @@ export const restartsWait: Checker<Memory> = {
     const max = node.agent.settings.maxContainerRestartPeriod ?? longest;
     const before = restarts.get(key) ?? null;
     const isForgotten = before === null || node.now - before.lastAt > 2 * max;
+    const delay = isForgotten ? 0 : Math.min(Math.min(initial, max) * 2 ** (before.count - 1), max);
     if (!isForgotten) {
-      const delay = Math.min(Math.min(initial, max) * 2 ** (before.count - 1), max);
       if (node.now - endedAt < delay - slack) report(`container ${name} of pod ${uid} starts again ${(node.now - endedAt) / 1e6} s after its end, and not after ${delay / 1e6} s`);
     }
-    restarts.set(key, { count: isForgotten ? 1 : before.count + 1, lastAt: node.now });
+    restarts.set(key, { count: isForgotten ? 1 : before.count + 1, lastAt: Math.min(node.now, endedAt + delay) });
   },
 };
 
