@@ -145,7 +145,9 @@ scene('a status of a pod that another of its name has replaced is refused once, 
     if (running !== undefined) node.runtime.killContainer(running.id, cluster.now);
     world.run(40 * second);
   }
-  const requests = cluster.apiserver.audit.entries.filter(({ at, user, resource, name }) => at >= from && user.startsWith('system:node:') && resource.startsWith('pods') && name === 'a');
+  const requests = cluster.apiserver.audit.entries.filter(
+    ({ at, user, resource, name }) => at >= from && user.startsWith('system:node:') && resource.startsWith('pods') && name === 'a',
+  );
   t.strictSame(
     requests.map(({ verb, resource, code }) => `${verb} ${resource} ${code}`),
     ['patch pods/status 422', 'get pods 200'],
