@@ -4,7 +4,7 @@
 import type { Container, EnvFromSource, EnvVarSource, KeySelector, ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Service } from '../../ports/model/service.js';
-import { base64Decode } from '../values/base64.js';
+import { bytesOf } from '../values/base64.js';
 import { goQuote } from '../values/go-text.js';
 import { isStaticPod } from '../values/pod-kind.js';
 import { joinPath } from '../values/slash-paths.js';
@@ -105,7 +105,7 @@ function entriesOf(pod: Pod, kind: Kind, name: string, optional: boolean, object
   const found = kind === 'configMap' ? objects.configMap(name) : objects.secret(name);
   if (found.kind === 'failed') return refused(found.message);
   if (found.kind === 'notFound') return optional ? { ok: true, value: null } : refused(found.message ?? `${kind.toLowerCase()} ${goQuote(name)} not found`);
-  const decode = (text: string): string => (kind === 'configMap' ? envValueOfText(text) : envValueOf(base64Decode(text) ?? new Uint8Array()));
+  const decode = (text: string): string => (kind === 'configMap' ? envValueOfText(text) : envValueOf(bytesOf(text)));
   return { ok: true, value: new Map(Object.entries(found.value.data ?? {}).map(([key, text]) => [key, decode(text)])) };
 }
 

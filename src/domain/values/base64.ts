@@ -14,6 +14,11 @@ export function base64Encode(bytes: Uint8Array): string {
   return text;
 }
 
+/** A field of type `bytes` of an API object, whose text was checked when the object was read. */
+export function bytesOf(text: string): Uint8Array {
+  return base64Decode(text) ?? new Uint8Array();
+}
+
 /** Null for anything that isn't whole, padded base64. Line breaks are skipped, as Go's decoder does. */
 export function base64Decode(text: string): Uint8Array | null {
   const letters = text.replace(/[\r\n]/g, '');

@@ -8,7 +8,7 @@ import type { CSIDriver, CSIPersistentVolumeSource, SecretReference, VolumeAttac
 import type { Volume } from '../../ports/model/volume.js';
 import type { PortErrorKind } from '../../ports/port-error.js';
 import { assert } from '../kernel/assert.js';
-import { base64Decode } from '../values/base64.js';
+import { bytesOf } from '../values/base64.js';
 import { goQuote } from '../values/go-text.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { utf8Decode } from '../values/utf8.js';
@@ -219,7 +219,7 @@ function secretTexts({ secrets }: CsiMountFacts, reference: SecretReference | un
   const { name = '', namespace = '' } = reference;
   const lookup = secrets.get(`${namespace}/${name}`) ?? { kind: 'absent' };
   if (lookup.kind === 'found') {
-    return { ok: true, value: Object.fromEntries(Object.entries(lookup.object.data ?? {}).map(([key, value]) => [key, utf8Decode(base64Decode(value) ?? new Uint8Array())])) };
+    return { ok: true, value: Object.fromEntries(Object.entries(lookup.object.data ?? {}).map(([key, value]) => [key, utf8Decode(bytesOf(value))])) };
   }
   const cause = lookup.kind === 'absent' ? `secrets ${goQuote(name)} not found` : lookup.message;
   const search = `${csiPlugin}: failed to find the secret ${name} in the namespace ${namespace} with error: ${cause}`;

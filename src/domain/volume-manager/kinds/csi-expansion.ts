@@ -9,7 +9,7 @@ import type { PersistentVolumeClaim } from '../../../ports/model/storage.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { Outcome, PortErrorKind } from '../../../ports/port-error.js';
 import type { Reply } from '../../kernel/machine.js';
-import { base64Decode } from '../../values/base64.js';
+import { bytesOf } from '../../values/base64.js';
 import { goQuote } from '../../values/go-text.js';
 import { formatRfc3339, microsPerSecond } from '../../values/time.js';
 import { utf8Decode } from '../../values/utf8.js';
@@ -83,7 +83,7 @@ function replied(work: ExpandWork, { op, outcome }: Reply<AgentOperations>, scen
     case 'apiReader.get': {
       if (!outcome.ok) return failed(outcome.error.message, 'transient');
       const { data = {} } = outcome.value as Secret;
-      work.secrets = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, utf8Decode(base64Decode(value) ?? new Uint8Array())]));
+      work.secrets = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, utf8Decode(bytesOf(value))]));
       work.phase = 'expand';
       return null;
     }
