@@ -1,4 +1,5 @@
 // `npm test [-- WORD...]`: the tests whose path holds one of the words, or all; with `--tier nightly` or `--tier soak` the long ones.
+// Without CI in the environment the tier is `short`: the same files, and of each long sweep a share (test/support/sweep.ts).
 // Files named `*.alone.test.ts` run after the others, one at a time: they change something that the whole machine shares.
 // Where CI is set, a few failed files run a second time, alone: on a machine that others load too, one late timer of thousands must not decide.
 // Which they were is printed last, so that each is looked into.
@@ -15,10 +16,10 @@ import { filesBelow } from './fingerprint.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Files wait about half their time, for processes and containers. */
 const concurrency = Math.min(8, 2 * availableParallelism());
-const fileTimeoutMs = { ci: 10 * 60_000, nightly: 2 * 60 * 60_000, soak: 24 * 60 * 60_000 };
+const fileTimeoutMs = { short: 10 * 60_000, ci: 10 * 60_000, nightly: 2 * 60 * 60_000, soak: 24 * 60 * 60_000 };
 /** For a `t.test` that names no time of its own: tap's 30 are few where others load the machine. */
 const patienceSeconds = '180';
-const suffixes = { ci: ['.test.ts'], nightly: ['.test.ts', '.nightly.ts'], soak: ['.soak.ts'] };
+const suffixes = { short: ['.test.ts'], ci: ['.test.ts'], nightly: ['.test.ts', '.nightly.ts'], soak: ['.soak.ts'] };
 const secondChancesMax = process.env.CI ? 3 : 0;
 const noTotals = { counts: {}, files: [], failed: [], empty: [], warnings: [] };
 /** Of every process that inherits the environment, those that tests start included. */
@@ -39,7 +40,7 @@ process.exitCode = summarise() ? 0 : 1;
 
 function parse(args) {
   const at = args.indexOf('--tier');
-  const chosen = at < 0 ? 'ci' : args[at + 1];
+  const chosen = at < 0 ? (process.env.CI ? 'ci' : 'short') : args[at + 1];
   if (suffixes[chosen] === undefined) {
     console.error(`test: --tier takes ${Object.keys(suffixes).join(', ')}`);
     process.exit(2);

@@ -5,6 +5,7 @@ import type { KubeletOperations } from '../../src/domain/agent/kubelet.js';
 import type { Command } from '../../src/domain/kernel/machine.js';
 import { operationNames } from '../../src/ports/outbound/operation-names.js';
 import type { Checker, Observation, SimCluster } from '../../src/sim/index.js';
+import { sweepOf } from '../support/sweep.js';
 import { ApiWorld } from './api-world.js';
 import { busyNode, createRich, plainPod, runningContainer } from './busy-node.js';
 import { minute, podOf, second } from './sim-pods.js';
@@ -142,7 +143,7 @@ export interface Swept {
 
 /** The operations of some ports. What doesn't depend on how changes in the runtime are found is tried once. */
 export async function sweepPorts(t: Test, isIncluded: (port: string) => boolean): Promise<Swept> {
-  const swept: Swept = { struck: new Set(), told: new Map(), operations: operations.filter((one) => isIncluded(one.slice(0, one.indexOf('.')))) };
+  const swept: Swept = { struck: new Set(), told: new Map(), operations: sweepOf(operations.filter((one) => isIncluded(one.slice(0, one.indexOf('.'))))) };
   for (const runtimeTellsChanges of [false, true]) {
     const tried = swept.operations.filter((one) => !runtimeTellsChanges || one.startsWith('runtime.'));
     if (tried.length === 0) continue;

@@ -9,6 +9,7 @@ import type { Pod } from '../../src/ports/model/pod.js';
 import type { ManifestResponse } from '../../src/ports/outbound/manifests.js';
 import type { PortErrorKind } from '../../src/ports/port-error.js';
 import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
+import { sweepOf } from '../support/sweep.js';
 import { minute, podOf, second } from './sim-pods.js';
 
 t.setTimeout(600_000);
@@ -230,7 +231,7 @@ for (const life of lives) {
     for (const [state, origin] of states) {
       const inFlight = [...origin.world.kernel('node').inFlight.values()];
       const answers = inFlight.flatMap((command) => kinds.map((kind) => answering(command, kind)));
-      for (const cell of [...answers, early, ...eventsFor(['a'], origin)]) {
+      for (const cell of sweepOf([...answers, early, ...eventsFor(['a'], origin)])) {
         cells++;
         const problem = problemOf(origin, cell, cells % every === 0, life.rests ?? ['Running', 'Succeeded']);
         if (problem !== null && !wrong.has(problem)) wrong.set(problem, `${state}: ${cell.name}`);
