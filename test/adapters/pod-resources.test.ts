@@ -3,9 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
 import { PodResourcesListerService as v1 } from '../../src/adapters/plugins/gen/podresources-v1.js';
+import type { PodResourcesCall } from '../../src/adapters/plugins/index.js';
 import { callPlugin, type PluginMethod } from '../../src/adapters/plugins/plugin-calls.js';
 import { openPodResources } from '../../src/app/daemon/open-pod-resources.js';
+import { AgentObserver } from '../../src/app/daemon/stats/agent-observer.js';
 import { Teardown } from '../../src/app/daemon/teardown.js';
 import type { PodResourceQueries } from '../../src/ports/inbound/pod-resources.js';
 import type { Logger } from '../../src/ports/outbound/logger.js';
@@ -25,6 +28,7 @@ const queries: PodResourceQueries = {
 interface Opened {
   readonly socket: string;
   readonly said: string[];
+  readonly calls: PodResourcesCall[];
   readonly teardown: Teardown;
 }
 
@@ -37,9 +41,10 @@ async function opened(t: Test, left = false): Promise<Opened> {
   const said: string[] = [];
   const logger: Logger = { log: (_level: string, message: string) => said.push(message), named: () => logger } as unknown as Logger;
   const teardown = new Teardown(logger);
-  await openPodResources(root, queries, logger, teardown);
+  const calls: PodResourcesCall[] = [];
+  await openPodResources({ rootDirectory: root, queries, onCall: (call) => calls.push(call) }, logger, teardown);
   t.teardown(() => teardown.run());
-  return { socket, said, teardown };
+  return { socket, said, calls, teardown };
 }
 
 function ask<Request, Reply>(socket: string, method: PluginMethod<Request, Reply>, request: Request): Promise<Reply> {
@@ -53,7 +58,7 @@ const failureOf = (work: Promise<unknown>) =>
   );
 
 t.test('what containers have, what there is, and one pod', async (t) => {
-  const { socket } = await opened(t as unknown as Test, true);
+  const { socket, calls } = await opened(t as unknown as Test, true);
   const held = { memoryType: 'memory', size: 2n ** 40n, topology: { nodes: [{ ID: 0n }, { ID: 1n }] } };
   const container = { name: 'c', devices: [], cpuIds: [2n, 3n], memory: [held], dynamicResources: [] };
   t.match(await ask(socket, v1.list, {}), { podResources: [{ name: 'a', namespace: 'default', containers: [container] }] });
@@ -62,7 +67,31 @@ t.test('what containers have, what there is, and one pod', async (t) => {
   t.match(await failureOf(ask(socket, v1.get, { podName: 'b', podNamespace: 'default' })), { kind: 'unknown', message: /pod b in namespace default not found/ });
   const old = { ...v1.list, path: '/v1alpha1.PodResourcesLister/List' };
   t.match(await ask(socket, old, {}), { podResources: [{ name: 'a', namespace: 'default', containers: [{ name: 'c', cpuIds: [], memory: [] }] }] });
+  t.strictSame(await counted(calls), [
+    'errors_get{server_api_version="v1"} 1',
+    'requests_get_allocatable{server_api_version="v1"} 1',
+    'requests_get{server_api_version="v1"} 2',
+    'requests_list{server_api_version="v1"} 1',
+    'requests_total{server_api_version="v1"} 4',
+    'requests_total{server_api_version="v1alpha1"} 1',
+  ]);
 });
+
+/** What the metrics show of calls. */
+async function counted(calls: readonly PodResourcesCall[]): Promise<string[]> {
+  const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
+  const observer = new AgentObserver();
+  observer.watch(metrics, { agent: { workers: { records: new Map() } } } as never);
+  for (const call of calls) observer.podResourcesCall(call);
+  const text = await metrics.text();
+  metrics.close();
+  const prefix = 'kubelet_pod_resources_endpoint_';
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(prefix))
+    .map((line) => line.slice(prefix.length))
+    .sort();
+}
 
 t.test('a burst gets so many answers and no more', async (t) => {
   const { socket } = await opened(t as unknown as Test);
@@ -95,6 +124,6 @@ t.test('whoever speaks nonsense is cut, and the end takes the socket along', asy
 t.test('a place that can not be had is told, and nothing else', async (t) => {
   const said: string[] = [];
   const logger = { log: (_level: string, message: string) => said.push(message) } as unknown as Logger;
-  await openPodResources('/proc/nowhere', queries, logger, new Teardown(logger));
+  await openPodResources({ rootDirectory: '/proc/nowhere', queries, onCall: () => {} }, logger, new Teardown(logger));
   t.strictSame(said, ['Failed to listen to socket while starting pod resources']);
 });

@@ -32,7 +32,6 @@ export function matches(pattern: string, name: string): boolean {
 
 const goRuntime = 'there is no Go runtime here: nodejs_* tells of the event loop, the collector and the heap';
 const apiMachinery = 'of a library that every Kubernetes server carries; nothing in a kubelet moves it';
-const notActing = 'nothing acts on it in this agent yet';
 const transports = 'connections are kept by identity here, not in a cache; a program for credentials is told of in the log';
 const constantZero = 'a constant 0 that the reference itself is about to drop';
 
@@ -52,16 +51,9 @@ export const leftOut: readonly Difference[] = [
   ['hidden_metrics_total', 'no family is hidden'],
   ['workqueue_*', 'work is not queued by a library: one machine decides, and its queues are bounded in ARCHITECTURE.md'],
   ['force_cleaned_failed_volume_*', 'volumes of a killed agent are taken down by the same operations as others, and counted there'],
-  ['kubelet_orphan_pod_cleaned_volumes*', 'volumes of pods that nobody knows are taken down by the same operations as others, and counted there'],
   ['kubelet_topology_manager_admission_duration_ms', 'a decision of the machine takes no time that it knows of'],
-  ['kubelet_pod_in_progress_resizes', notActing],
   ['kubelet_evented_pleg_connection_*', 'the stream of events counts among the calls of the runtime (get_container_events)'],
-  [
-    'kubelet_imagemanager_image_mustpull_checks_total',
-    'why a pod may use an image is not told; whether it had to be pulled is (kubelet_image_manager_ensure_image_requests_total)',
-  ],
   ['kubelet_imagemanager_inmemory_pullintents_usage_percent', 'intents are not kept in a bounded memory of their own'],
-  ['kubelet_sleep_action_terminated_early_total', 'a sleep that is cut short is not told apart'],
   ['kubelet_pod_watch_events_dropped_total', 'there is no watch of pods for others'],
   ['scrape_error', 'deprecated, and hidden unless asked for: `resource_scrape_error` says the same'],
   ['container_cpu_load_*', constantZero],
@@ -79,6 +71,21 @@ export const leftOut: readonly Difference[] = [
 
 /** Upstream's, but not in that recording, as nothing in it made them show. */
 export const notRecorded: readonly string[] = [
+  'kubelet_container_aligned_compute_resources_count',
+  'kubelet_container_aligned_compute_resources_failure_count',
+  'kubelet_container_requested_resizes_total',
+  'kubelet_pod_deferred_accepted_resizes_total',
+  'kubelet_pod_infeasible_resizes_total',
+  'kubelet_pod_pending_resizes',
+  'kubelet_pod_resize_duration_milliseconds',
+  'kubelet_pod_resources_endpoint_errors_get',
+  'kubelet_pod_resources_endpoint_errors_get_allocatable',
+  'kubelet_pod_resources_endpoint_errors_list',
+  'kubelet_pod_resources_endpoint_requests_get',
+  'kubelet_pod_resources_endpoint_requests_get_allocatable',
+  'kubelet_pod_resources_endpoint_requests_list',
+  'kubelet_pod_resources_endpoint_requests_total',
+  'plugin_manager_total_plugins',
   'volume_manager_selinux_container_errors_total',
   'volume_manager_selinux_container_warnings_total',
   'volume_manager_selinux_pod_context_mismatch_errors_total',

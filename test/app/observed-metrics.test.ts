@@ -1,11 +1,17 @@
 // Single observations in metrics: preemptions by the missing resource, and runtimes that lack a future requirement.
 import t from 'tap';
+import type { KubeletReading } from '../../src/adapters/metrics/index.js';
 import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
 import { AgentObserver } from '../../src/app/daemon/stats/agent-observer.js';
-import { volumeReadings } from '../../src/app/daemon/stats/kubelet-readings.js';
+import { orphanReadings, pluginReadings, resizeReadings, volumeReadings } from '../../src/app/daemon/stats/kubelet-readings.js';
 import { ObservedImages } from '../../src/app/daemon/stats/observed/observed-images.js';
 import { ObservedOperations } from '../../src/app/daemon/stats/observed/observed-operations.js';
+import { ObservedResizes } from '../../src/app/daemon/stats/observed/observed-resizes.js';
 import { ObservedVolumes } from '../../src/app/daemon/stats/observed/observed-volumes.js';
+import { newAllocation } from '../../src/domain/allocation/allocation-state.js';
+import { resizeConditions } from '../../src/domain/allocation/resize-conditions.js';
+import { newRetryPauses, tryFailed } from '../../src/domain/backoff/retry-pauses.js';
+import { newPluginManager } from '../../src/domain/plugins/plugin-manager-state.js';
 import { newVolumeManager } from '../../src/domain/volume-manager/volume-manager-state.js';
 
 t.test('pods that made room are counted by what the critical pod lacked', async (t) => {
@@ -155,4 +161,90 @@ t.test('what was said of SELinux labels of volumes', async (t) => {
     'volume_manager_selinux_pod_context_mismatch_errors_total{access_mode="RWOP"} 2',
     'volume_manager_selinux_volumes_admitted_total{access_mode="RWX",volume_plugin="kubernetes.io/csi/d"} 3',
   ]);
+});
+
+t.test('a reading that a later scrape lacks has no series any more', async (t) => {
+  let readings: readonly KubeletReading[] = [
+    ['kubelet_volume_stats_used_bytes', { namespace: 'n', persistentvolumeclaim: 'c' }, 5],
+    ['kubelet_mirror_pods', {}, 1],
+  ];
+  const metrics = new KubeletMetrics({ steady: [['kubelet_node_name', { node: 'n' }, 1]], readings: async () => readings, startedMillis: 1 });
+  t.teardown(() => metrics.close());
+  t.match(await metrics.text(), /^kubelet_volume_stats_used_bytes\{.*\} 5$/m);
+  readings = [['kubelet_mirror_pods', {}, 2]];
+  const text = await metrics.text();
+  t.notMatch(text, /^kubelet_volume_stats_used_bytes/m, 'the last claim is gone');
+  t.match(text, /^kubelet_mirror_pods 2$/m);
+  t.match(text, /^kubelet_node_name\{node="n"\} 1$/m, 'what never changes stays');
+});
+
+t.test('resizes: how they wait, what was counted, how long their actuation takes', async (t) => {
+  const allocation = newAllocation({} as never);
+  const pending = (reason: string) => resizeConditions({ type: 'PodResizePending', status: 'True', reason } as never, null);
+  allocation.conditions.set('u1', pending('Deferred'));
+  allocation.conditions.set('u2', pending('Deferred'));
+  allocation.conditions.set('u3', resizeConditions(null, { type: 'PodResizeInProgress', status: 'True' } as never));
+  allocation.counters.requested.set('cpu limits increase', 2);
+  allocation.counters.infeasible.set('swap_limitation', 1);
+  allocation.counters.deferredAccepted.set('pods_removed', 3);
+  const metrics = new KubeletMetrics({ steady: [], readings: async () => resizeReadings({ allocation }), startedMillis: 1 });
+  t.teardown(() => metrics.close());
+  const runs = new Map<string, object>();
+  const observed = new ObservedResizes({ metrics, state: { agent: { runs } } } as never);
+  const run = (uid: string, kind: string) => ({ uid, steps: [{ kind }], results: [] as object[] });
+  const [resized, refused, cancelled, other] = [run('a', 'resize'), run('b', 'resize'), run('c', 'resize'), run('d', 'start')];
+  for (const one of [resized, refused, cancelled, other]) runs.set(one.uid, one);
+  for (const { uid } of [resized, refused, cancelled, other]) observed.begun(1_000_000, { address: { machine: 'pod', key: uid } } as never);
+  observed.stepped(1_100_000);
+  resized.results.push({ action: 'ResizePodInPlace', error: null });
+  refused.results.push({ action: 'ResizePodInPlace', error: null }, { action: 'ResizePodInPlace', error: { reason: 'ResizePodInPlaceError' } });
+  runs.delete('c');
+  observed.stepped(1_250_000);
+  observed.stepped(9_000_000);
+  const lines = (await metrics.text()).split('\n').filter((line) => /resize/.test(line) && !/^#|_bucket|_total 0/.test(line));
+  t.strictSame(lines.sort(), [
+    'kubelet_container_requested_resizes_total{operation="increase",requirement="limits",resource="cpu"} 2',
+    'kubelet_pod_deferred_accepted_resizes_total{retry_trigger="pods_removed"} 3',
+    'kubelet_pod_in_progress_resizes 1',
+    'kubelet_pod_infeasible_resizes_total{reason_detail="swap_limitation"} 1',
+    'kubelet_pod_pending_resizes{reason="deferred"} 2',
+    'kubelet_pod_pending_resizes{reason="infeasible"} 0',
+    'kubelet_pod_resize_duration_milliseconds_count{success="false"} 1',
+    'kubelet_pod_resize_duration_milliseconds_count{success="true"} 1',
+    'kubelet_pod_resize_duration_milliseconds_sum{success="false"} 250',
+    'kubelet_pod_resize_duration_milliseconds_sum{success="true"} 250',
+  ]);
+});
+
+t.test('sockets of plugins, orphaned pods, checks of present images', async (t) => {
+  const plugins = newPluginManager();
+  const socket = (path: string, phase: string, seen: string | null) => plugins.sockets.set(path, { path, phase, seen } as never);
+  socket('/a', 'registered', 'i');
+  socket('/b', 'info', 'i');
+  socket('/c', 'registered', null);
+  const retries = newRetryPauses(1, 2);
+  for (const key of ['pass', 'cgroup/u', 'directory/u', 'directory/v']) tryFailed(retries, key, 0);
+  const housekeeping = { orphansSeen: 3, retries } as never;
+  const metrics = new KubeletMetrics({ steady: [], readings: async () => [...pluginReadings({ plugins }), ...orphanReadings({ housekeeping })], startedMillis: 1 });
+  t.teardown(() => metrics.close());
+  const lines = (await metrics.text()).split('\n').filter((line) => /^(plugin_manager|kubelet_orphan_)/.test(line));
+  t.strictSame(lines.sort(), [
+    'kubelet_orphan_pod_cleaned_volumes 3',
+    'kubelet_orphan_pod_cleaned_volumes_errors 2',
+    'plugin_manager_total_plugins{socket_path="/a",state="actual_state_of_world"} 1',
+    'plugin_manager_total_plugins{socket_path="/a",state="desired_state_of_world"} 1',
+    'plugin_manager_total_plugins{socket_path="/b",state="desired_state_of_world"} 1',
+    'plugin_manager_total_plugins{socket_path="/c",state="actual_state_of_world"} 1',
+  ]);
+});
+
+t.test('a sleep of a preStop hook that the grace period ends', async (t) => {
+  const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
+  t.teardown(() => metrics.close());
+  const item = (containerId: string, sleepsUntil: number | null) => ({ containerId, hook: sleepsUntil === null ? null : { sleepsUntil } });
+  const steps = [{ kind: 'kill', kill: { items: [item('early', 5_000_000), item('done', 1_000_000), item('none', null)] } }];
+  const observed = new ObservedOperations({ metrics, state: { agent: { runs: new Map([['u', { steps }]]) } } } as never);
+  for (const containerId of ['early', 'done', 'none', 'unknown'])
+    observed.begun(2_000_000, { op: 'containers.stop', address: { machine: 'pod', key: 'u' }, request: { containerId } } as never);
+  t.match(await metrics.text(), /^kubelet_sleep_action_terminated_early_total 1$/m);
 });

@@ -94,6 +94,9 @@ scenario('pods that run on the last whole cores are admitted again by a fresh ag
   node.put('odd.yaml', pod('odd', container('c', cpus('1'))));
   stage.untilPhase('odd', 'Failed', minute);
   t.match(node.status('odd'), { reason: 'SMTAlignmentError', message: 'Pod was rejected: SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2' });
+  const counters = node.agent.alignment?.counters;
+  t.strictSame(Object.fromEntries(counters?.aligned ?? []), { 'container physical_cpu': 2, 'container uncore_cache': 2 });
+  t.strictSame(Object.fromEntries(counters?.unaligned ?? []), { 'container physical_cpu': 1 });
   const had = [told(node, 'a'), told(node, 'b')];
   node.start();
   stage.run(minute);
@@ -115,6 +118,9 @@ scenario('CPUs come from one NUMA node or not at all', oneNode, (stage) => {
   node.put('c.yaml', pod('c', container('c', cpus('2'))));
   stage.untilPhase('c', 'Failed', minute);
   t.match(node.status('c'), { reason: 'TopologyAffinityError', message: 'Pod was rejected: Resources cannot be allocated with Topology locality' });
+  const counters = node.agent.alignment?.counters;
+  t.equal(counters?.aligned.get('container numa_node'), 2);
+  t.strictSame(Object.fromEntries(counters?.unaligned ?? []), { 'container physical_cpu': 0, 'container numa_node': 1 });
 });
 
 const gibibyte = 1024 ** 3;

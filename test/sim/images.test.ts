@@ -222,6 +222,9 @@ scenario('who may use an image that was pulled with a secret', { ...otherSource,
   for (const [name, , may] of rows) t.equal(node.status(name)?.phase, may ? 'Running' : 'Pending', name);
   t.match(waiting(stage, 'nobody'), { reason: 'ErrImageNeverPull' }, 'presence is not disclosed');
   t.match(waiting(stage, 'pulls'), { message: /401 Unauthorized/ });
+  const { checks } = node.agent.images.records;
+  t.equal(checks.get('credentialRecordFound'), 2, 'each check is counted by its result');
+  t.ok((checks.get('mustAuthenticate') ?? 0) >= 3);
 });
 
 scenario("an image that was there before anyone pulled it is everyone's", { runtime: { images: [{ reference: 'r.io/a:1', sizeBytes: mega, present: true }] } }, (stage) => {
@@ -229,6 +232,7 @@ scenario("an image that was there before anyone pulled it is everyone's", { runt
   node.put('p.yaml', withPolicy(podOf('p', { uid: 'p', image: 'r.io/a:1' }), 'Never'));
   stage.untilPhase('p', 'Running', 10 * second);
   t.strictSame(messages(stage, 'p', 'Pulled'), ['Container image "r.io/a:1" already present on machine and can be accessed by the pod']);
+  t.strictSame([...node.agent.images.records.checks], [['credentialPolicyAllowed', 1]]);
 });
 
 const killMoments = [0.2, 0.5, 1, 1.35, 1.5, 2];

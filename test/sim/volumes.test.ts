@@ -1,4 +1,5 @@
 // Volumes that need only the node, in virtual time: they exist before containers, and are removed before the pod's cgroup.
+import { orphanReadings } from '../../src/app/daemon/stats/kubelet-readings.js';
 import { joinPath } from '../../src/domain/values/slash-paths.js';
 import { utf8Decode } from '../../src/domain/values/utf8.js';
 import type { Container } from '../../src/ports/model/container.js';
@@ -282,4 +283,22 @@ scenario('what an earlier agent left is looked up slowly, and taken down before 
   stage.run(10 * minute);
   const { actual, held, releases } = node.agent.volumes;
   t.strictSame([actual.size, held.size, releases.size, node.agent.orphans.size], [0, 0, 0, 0], 'nothing is kept of what is not there');
+});
+
+scenario('a directory of an orphaned pod that can’t be removed is counted as long as that fails', {}, (stage) => {
+  const { t, node } = stage;
+  const shown = () => Object.fromEntries(orphanReadings(node.agent).map(([name, , value]) => [name.replace('kubelet_orphan_pod_cleaned_volumes', ''), value]));
+  node.put('v.yaml', podWith([{ name: 'work', emptyDir: {} }]));
+  stage.untilPhase('v', 'Running', 10 * second);
+  t.strictSame(shown(), { '': 0, _errors: 0 });
+  node.kill();
+  node.remove('v.yaml');
+  node.setFaults([{ operation: 'podDirectories.remove', trigger: {}, action: { kind: 'error', moment: 'before', error: 'unknown', message: 'device or resource busy' } }]);
+  node.start();
+  stage.until('it has failed', () => shown()._errors === 1, 5 * minute);
+  stage.run(5 * minute);
+  t.strictSame(shown(), { '': 1, _errors: 1 });
+  node.setFaults([]);
+  stage.until('it is gone', () => node.host.state.podDirectories.size === 0, 10 * minute);
+  stage.until('and no longer counted', () => shown()._errors === 0, 10 * minute);
 });

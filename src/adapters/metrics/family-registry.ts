@@ -29,6 +29,7 @@ export type Reading<All extends Families> = {
 
 export class FamilyRegistry<All extends Families> {
   readonly registry = new Registry();
+  private replaced: ReadonlySet<string> = new Set();
   private readonly kept = new Map<string, Counter<string> | Gauge<string> | Histogram<string>>();
 
   constructor(families: All) {
@@ -50,7 +51,18 @@ export class FamilyRegistry<All extends Families> {
 
   /** Removes all previous series of these names. */
   read(readings: readonly Reading<All>[]): void {
-    for (const name of new Set(readings.map(([one]) => one))) this.kept.get(name)?.reset();
+    this.set(new Set(readings.map(([one]) => one)), readings);
+  }
+
+  /** Like `read`, and removes the series of names that the call before had and this one has not. */
+  replace(readings: readonly Reading<All>[]): void {
+    const names = new Set<string>(readings.map(([one]) => one));
+    this.set(new Set([...this.replaced, ...names]), readings);
+    this.replaced = names;
+  }
+
+  private set(names: ReadonlySet<string>, readings: readonly Reading<All>[]): void {
+    for (const name of names) this.kept.get(name)?.reset();
     for (const [name, labels, value] of readings) {
       const one = this.kept.get(name);
       if (one instanceof Gauge) one.set(labels, value);

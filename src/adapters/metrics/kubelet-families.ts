@@ -11,6 +11,8 @@ const pullSeconds = [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 90
 const statusSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
 const storageSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 
+const resizeMillis = [10, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000];
+
 /** As Go computes them, to the last digit. */
 const draSeconds = [
   ...[0.1, 0.1534127404634391, 0.23535468936502524, 0.36106407876409946, 0.5539182980610752, 0.849781240983936, 1.303672689737678, 1.9999999999999993],
@@ -19,6 +21,8 @@ const draSeconds = [
 
 const httpLabels = ['long_running', 'method', 'path', 'server_type'] as const;
 const labelled = ['access_mode', 'volume_plugin'] as const;
+const alignmentLabels = ['boundary', 'scope'] as const;
+const apiVersion = ['server_api_version'] as const;
 const claimLabels = ['namespace', 'persistentvolumeclaim'] as const;
 const buildLabels = ['major', 'minor', 'git_version', 'git_commit', 'git_tree_state', 'build_date', 'go_version', 'compiler', 'platform'] as const;
 
@@ -28,7 +32,13 @@ export const kubeletFamilies = {
   kubelet_admission_rejections_total: counter('Pods that were refused, by reason.', ['reason']),
   kubelet_cgroup_manager_duration_seconds: histogram('Duration of operations on cgroups of pods, by operation.', seconds, ['operation_type']),
   kubelet_cgroup_version: gauge('Version of the cgroups of the host.'),
+  kubelet_container_aligned_compute_resources_count: counter('Containers or pods that got resources with the alignment that the policy guarantees.', alignmentLabels),
+  kubelet_container_aligned_compute_resources_failure_count: counter(
+    'Containers or pods that could not get resources with the alignment that the policy guarantees.',
+    alignmentLabels,
+  ),
   kubelet_container_log_filesystem_used_bytes: gauge('Bytes that logs of a container take on disk.', ['container', 'namespace', 'pod', 'uid']),
+  kubelet_container_requested_resizes_total: counter('Changes of the resources of running containers that the API requested.', ['operation', 'requirement', 'resource']),
   kubelet_containers_per_pod_count: histogram('Containers of each pod that was added.', [1, 2, 4, 8, 16]),
   kubelet_cpu_manager_allocation_per_numa: gauge('CPUs that containers have for themselves, by NUMA node.', ['numa_node']),
   kubelet_cpu_manager_exclusive_cpu_allocation_count: gauge('CPUs that containers have for themselves.'),
@@ -53,6 +63,7 @@ export const kubeletFamilies = {
   kubelet_eviction_stats_age_seconds: histogram('Age of the figures that pods were evicted by, by signal.', seconds, ['eviction_signal']),
   kubelet_evictions: counter('Pods that were evicted, by signal.', ['eviction_signal']),
   kubelet_image_volume_requested_total: counter('Images that pods needed as volumes.', [], 'BETA'),
+  kubelet_imagemanager_image_mustpull_checks_total: counter('Checks whether a pod may use an image that is present, by result.', ['result']),
   kubelet_imagemanager_inmemory_pulledrecords_usage_percent: gauge('How full the memory for records of pulls is.'),
   kubelet_imagemanager_ondisk_pulledrecords: gauge('Records of pulls that are known of.'),
   kubelet_imagemanager_ondisk_pullintents: gauge('Pulls that are noted as begun.'),
@@ -68,12 +79,26 @@ export const kubeletFamilies = {
   kubelet_node_startup_pre_kubelet_duration_seconds: gauge('From the start of the host to that of the kubelet.'),
   kubelet_node_startup_pre_registration_duration_seconds: gauge('From the start of the kubelet to the registration of the node.'),
   kubelet_node_startup_registration_duration_seconds: gauge('Duration of the registration of the node.'),
+  kubelet_orphan_pod_cleaned_volumes: gauge('Orphaned pods whose volumes and directories the last pass over orphaned pods was to remove.'),
+  kubelet_orphan_pod_cleaned_volumes_errors: gauge('Orphaned pods whose volumes or directories could not be removed, and that are tried again.'),
   kubelet_orphaned_runtime_pods_total: counter('Pods that only the runtime knew.'),
   kubelet_pleg_discard_events: counter('Events of containers that were dropped as nobody took them.'),
   kubelet_pleg_last_seen_seconds: gauge('When the runtime was last looked at as a whole.'),
   kubelet_pleg_pod_relist_duration_seconds: histogram('Duration of looks at single pods in the runtime.', seconds),
   kubelet_pleg_relist_duration_seconds: histogram('Duration of looks at all pods in the runtime.', seconds),
   kubelet_pleg_relist_interval_seconds: histogram('Time between two looks at all pods in the runtime.', seconds),
+  kubelet_pod_deferred_accepted_resizes_total: counter('Resizes that were deferred and then accepted, by what made the kubelet try them again.', ['retry_trigger']),
+  kubelet_pod_in_progress_resizes: gauge('Pods with a resize that is accepted and not complete.'),
+  kubelet_pod_infeasible_resizes_total: counter('Attempts of resizes that this node can never do, by the reason.', ['reason_detail']),
+  kubelet_pod_pending_resizes: gauge('Pods with a resize that is not accepted, by the reason.', ['reason']),
+  kubelet_pod_resize_duration_milliseconds: histogram('Duration of the actuation of resizes, by success.', resizeMillis, ['success']),
+  kubelet_pod_resources_endpoint_errors_get: counter('Calls of Get of the pod resources API that failed.', apiVersion),
+  kubelet_pod_resources_endpoint_errors_get_allocatable: counter('Calls of GetAllocatableResources of the pod resources API that failed.', apiVersion),
+  kubelet_pod_resources_endpoint_errors_list: counter('Calls of List of the pod resources API that failed.', apiVersion),
+  kubelet_pod_resources_endpoint_requests_get: counter('Calls of Get of the pod resources API.', apiVersion),
+  kubelet_pod_resources_endpoint_requests_get_allocatable: counter('Calls of GetAllocatableResources of the pod resources API.', apiVersion),
+  kubelet_pod_resources_endpoint_requests_list: counter('Calls of List of the pod resources API.', apiVersion),
+  kubelet_pod_resources_endpoint_requests_total: counter('Calls of the pod resources API.', apiVersion),
   kubelet_pod_start_duration_seconds: histogram('From the first sight of a pod to its running.', startSeconds),
   kubelet_pod_start_sli_duration_seconds: histogram('From the making of a pod to its running being seen, without image pulls.', startSeconds),
   kubelet_pod_start_total_duration_seconds: histogram('From the making of a pod to its running being seen.', startSeconds),
@@ -89,6 +114,7 @@ export const kubeletFamilies = {
   kubelet_runtime_operations_duration_seconds: histogram('Duration of calls to the runtime.', runtimeSeconds, ['operation_type']),
   kubelet_runtime_operations_errors_total: counter('Calls to the runtime that failed.', ['operation_type']),
   kubelet_runtime_operations_total: counter('Calls to the runtime.', ['operation_type']),
+  kubelet_sleep_action_terminated_early_total: counter('Sleep hooks that ended before their time, with their container or its grace period.'),
   kubelet_started_containers_errors_total: counter('Containers that could not be started, by why.', ['code', 'container_type']),
   kubelet_started_containers_total: counter('Containers whose start was tried.', ['container_type']),
   kubelet_started_pods_errors_total: counter('Pods whose sandbox could not be made.'),
@@ -112,6 +138,7 @@ export const kubeletFamilies = {
   kubernetes_build_info: gauge('What this program is.', buildLabels, 'BETA'),
   kubernetes_feature_enabled: gauge('Feature gates and whether they are on.', ['name', 'stage'], 'BETA'),
   registered_metrics_total: counter('Families that are registered, by stability.', ['deprecated_version', 'stability_level'], 'BETA'),
+  plugin_manager_total_plugins: gauge('Sockets of plugins, registered and to be registered.', ['socket_path', 'state']),
   csi_operations_seconds: histogram('Duration of calls of CSI drivers.', storageSeconds, ['driver_name', 'grpc_status_code', 'method_name', 'migrated']),
   dra_grpc_operations_duration_seconds: histogram('Duration of calls of DRA drivers.', draSeconds, ['driver_name', 'grpc_status_code', 'method_name']),
   dra_operations_duration_seconds: histogram('Duration of preparing and unpreparing the claims of a pod.', draSeconds, ['is_error', 'operation_name']),

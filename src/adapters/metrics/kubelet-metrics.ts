@@ -74,7 +74,7 @@ export class KubeletMetrics {
   }
 
   async text(): Promise<string> {
-    this.own.read(await this.options.readings());
+    this.own.replace(await this.options.readings());
     return this.own.text();
   }
 

@@ -13,7 +13,13 @@ const stopTimeMs = 500;
 
 const oldService = { list: { ...PodResourcesListerService.list, path: '/v1alpha1.PodResourcesLister/List' } };
 
-/** @param nowMillis a monotonic clock */
+export interface PodResourcesCall {
+  readonly method: 'list' | 'get' | 'get_allocatable';
+  readonly version: 'v1' | 'v1alpha1';
+  readonly failed: boolean;
+}
+
+/** @param onCall takes each call that was answered, but those over the rate limit @param nowMillis a monotonic clock */
 export class PodResourcesService {
   private readonly server = new Server();
   private readonly injector;
@@ -22,24 +28,25 @@ export class PodResourcesService {
 
   constructor(
     private readonly queries: PodResourceQueries,
+    private readonly onCall: (call: PodResourcesCall) => void,
     private readonly nowMillis: () => number = () => performance.now(),
   ) {
     this.filledAt = nowMillis();
-    const list = this.answering(() => ({ podResources: this.queries.list().map(podResources) }));
+    const list = this.answering('list', 'v1', () => ({ podResources: this.queries.list().map(podResources) }));
     this.server.addService(PodResourcesListerService, {
       list,
-      getAllocatableResources: this.answering(() => {
+      getAllocatableResources: this.answering('get_allocatable', 'v1', () => {
         const { cpus, memory } = this.queries.allocatable();
         return { devices: [], cpuIds: cpus.map(BigInt), memory: memory.map(containerMemory) };
       }),
-      get: this.answering(({ podName, podNamespace }: { readonly podName: string; readonly podNamespace: string }) => {
+      get: this.answering('get', 'v1', ({ podName, podNamespace }: { readonly podName: string; readonly podNamespace: string }) => {
         const found = this.queries.get(podNamespace, podName);
         if (found === null) throw new Refusal(status.UNKNOWN, `pod ${podName} in namespace ${podNamespace} not found`);
         return { podResources: podResources(found) };
       }),
     });
     // Names only: v1alpha1 has no fields for the rest of v1.
-    this.server.addService(oldService, { list: this.answering(() => ({ podResources: this.queries.list().map(namesOnly) })) });
+    this.server.addService(oldService, { list: this.answering('list', 'v1alpha1', () => ({ podResources: this.queries.list().map(namesOnly) })) });
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
   }
 
@@ -52,7 +59,7 @@ export class PodResourcesService {
     return stopServer(this.server, stopTimeMs);
   }
 
-  private answering<Request, Reply>(answer: (request: Request) => Reply) {
+  private answering<Request, Reply>(method: PodResourcesCall['method'], version: PodResourcesCall['version'], answer: (request: Request) => Reply) {
     return ({ request }: ServerUnaryCall<Request, Reply>, done: sendUnaryData<Reply>): void => {
       if (!this.takeToken()) {
         done({ code: status.RESOURCE_EXHAUSTED, details: 'rejected by rate limit' });
@@ -60,8 +67,10 @@ export class PodResourcesService {
       }
       try {
         done(null, answer(request));
+        this.onCall({ method, version, failed: false });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
+        this.onCall({ method, version, failed: true });
         done({ code: error.code, details: error.message });
       }
     };

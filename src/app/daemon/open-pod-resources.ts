@@ -3,14 +3,20 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { PodResourcesService } from '../../adapters/plugins/index.js';
+import type { PodResourcesCall, PodResourcesService } from '../../adapters/plugins/index.js';
 import type { PodResourceQueries } from '../../ports/inbound/pod-resources.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import type { Teardown } from './teardown.js';
 
 const connectionsMax = 100;
 
-export async function openPodResources(rootDirectory: string, queries: PodResourceQueries, logger: Logger, teardown: Teardown): Promise<void> {
+export interface PodResourcesSettings {
+  readonly rootDirectory: string;
+  readonly queries: PodResourceQueries;
+  readonly onCall: (call: PodResourcesCall) => void;
+}
+
+export async function openPodResources({ rootDirectory, queries, onCall }: PodResourcesSettings, logger: Logger, teardown: Teardown): Promise<void> {
   const path = join(rootDirectory, 'pod-resources', 'kubelet.sock');
   const connections = new Set<Socket>();
   let service: Promise<PodResourcesService> | null = null;
@@ -18,7 +24,7 @@ export async function openPodResources(rootDirectory: string, queries: PodResour
     connections.add(connection);
     connection.on('close', () => connections.delete(connection));
     connection.on('error', () => connection.destroy());
-    service ??= import('../../adapters/plugins/pod-resources-service.js').then((loaded) => new loaded.PodResourcesService(queries));
+    service ??= import('../../adapters/plugins/pod-resources-service.js').then((loaded) => new loaded.PodResourcesService(queries, onCall));
     service.then(
       (ready) => ready.take(connection),
       (error: unknown) => {

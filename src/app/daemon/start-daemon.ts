@@ -279,7 +279,8 @@ class DaemonStart {
     };
     resolver.get(tokens.agentNodeStats).connect(async () => (await nodeNumbers()).reading());
     const api = await openKubeletApi(this.context, resolver, teardown, nodeName, steady.startup, nodeNumbers);
-    await openPodResources(steady.loaded.options.rootDir, podResourceQueries(resolver.get(tokens.kernel).state.agent), logger, teardown);
+    const podResources = { rootDirectory: steady.loaded.options.rootDir, queries: podResourceQueries(resolver.get(tokens.kernel).state.agent) };
+    await openPodResources({ ...podResources, onCall: (call) => resolver.get(tokens.observer).podResourcesCall(call) }, logger, teardown);
     const address = await openListener(this.context, queries, teardown);
     const page = await openLivePage(this.context, resolver, teardown, nodeName, nodeNumbers);
     // In a cluster the node itself records it.

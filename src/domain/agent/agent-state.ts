@@ -118,6 +118,8 @@ export interface HousekeepingState {
   readonly retries: RetryPauses;
   /** Pods whose workers are done and that their source has no more. */
   readonly ended: Set<string>;
+  /** Orphaned pods whose volumes and directories the last pass was to remove. */
+  orphansSeen: number;
   lastAt: Micros;
 }
 
@@ -252,7 +254,17 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     images: newImageManagerState(settings.images),
     pullSecrets: new Map(),
     backlog: { deliveries: [], syncs: new Set(), woken: new Set(), statusesCame: false },
-    housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, passAt: null, retries: newRetryPauses(2_000_000, 120_000_000), ended: new Set(), lastAt: 0 },
+    housekeeping: {
+      phase: 'idle',
+      cgroups: null,
+      directories: null,
+      dirty: true,
+      passAt: null,
+      retries: newRetryPauses(2_000_000, 120_000_000),
+      ended: new Set(),
+      orphansSeen: 0,
+      lastAt: 0,
+    },
     orphans: new Set(),
     volumes: newVolumeManager(),
     plugins: newPluginManager(),

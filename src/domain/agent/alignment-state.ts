@@ -81,7 +81,12 @@ export interface AlignmentCounters {
   cpuPinningErrors: number;
   memoryPinnings: number;
   memoryPinningErrors: number;
+  /** Allocations with the alignment that a policy guarantees, and those that it made impossible, by `<container|pod> <boundary>`. */
+  readonly aligned: Map<AlignedAt, number>;
+  readonly unaligned: Map<AlignedAt, number>;
 }
+
+export type AlignedAt = `${'container' | 'pod'} ${'numa_node' | 'physical_cpu' | 'uncore_cache'}`;
 
 /** One CPU set update of a container in the runtime. */
 export interface CpuUpdate {
@@ -163,8 +168,20 @@ export function startAlignment(settings: AlignmentSettings): AlignmentStart {
       memoryFile: newStateFile(memoryCheckpointName, stateFiles.memory),
       waiting: new Set(),
       reconcile: { pool: null, dirty: false, retryAt: null, lastAt: 0, updating: new Map(), waiting: new Map(), failed: false },
-      counters: { admissions: 0, admissionErrors: 0, cpuPinnings: 0, cpuPinningErrors: 0, memoryPinnings: 0, memoryPinningErrors: 0 },
+      counters: { admissions: 0, admissionErrors: 0, cpuPinnings: 0, cpuPinningErrors: 0, memoryPinnings: 0, memoryPinningErrors: 0, ...newAlignedCounts(cpu.manager) },
     },
+  };
+}
+
+/** With the static policy, the series of the CPU manager exist from the start. */
+function newAlignedCounts({ policy }: CpuManager): Pick<AlignmentCounters, 'aligned' | 'unaligned'> {
+  if (policy === null) return { aligned: new Map(), unaligned: new Map() };
+  return {
+    aligned: new Map([
+      ['container physical_cpu', 0],
+      ['container uncore_cache', 0],
+    ]),
+    unaligned: new Map([['container physical_cpu', 0]]),
   };
 }
 

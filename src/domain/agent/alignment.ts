@@ -9,6 +9,7 @@ import type { LinuxContainerResources } from '../../ports/model/sandbox-config.j
 import { type Admission, admitted, rejected } from '../admission/admission-result.js';
 import { cpuHintProvider } from '../cpu-manager/cpu-hint-provider.js';
 import { collectStaleCpus, containerCpus, hasExclusiveCpus, keepsCpus } from '../cpu-manager/cpu-manager.js';
+import { groupsOf } from '../cpu-manager/cpu-topology.js';
 import { gaveCpusBack, releaseFinishedInitCpus, shareInitCpus } from '../cpu-manager/init-cpus.js';
 import { noteCpuUpdate } from '../cpu-manager/reconcile-cpus.js';
 import { exclusiveCpuCount } from '../cpu-manager/static-policy.js';
@@ -20,12 +21,12 @@ import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import type { Pinning, PinningOfPods } from '../pod-sync/sync-context.js';
 import { isRestartableInit } from '../status/restart-rules.js';
 import { type ActivePods, activePodsBy } from '../topology-manager/active-pods.js';
-import { beginAdmission, continueAdmission, type HintProvider } from '../topology-manager/pod-admission.js';
+import { beginAdmission, continueAdmission, type HintProvider, type TopologyAdmission, type TopologyAnswer, topologyAffinityError } from '../topology-manager/pod-admission.js';
 import { forgetHints } from '../topology-manager/topology-manager.js';
 import { type CpuSet, equalCpuSets, formatCpuSet } from '../values/cpu-set.js';
 import { isActive } from './active-pods.js';
 import type { AgentState } from './agent-state.js';
-import { type AlignmentState, unsavedProblem } from './alignment-state.js';
+import { type AlignedAt, type AlignmentState, unsavedProblem } from './alignment-state.js';
 import { isAside } from './aside-pods.js';
 import { uidOf } from './pod-index.js';
 
@@ -38,7 +39,9 @@ export function alignPod(state: AgentState, pod: Pod): Admission {
   const providers = [counted(alignment, pod, cpuHintProvider(cpu, active)), counted(alignment, pod, memoryHintProvider(memory, active))];
   const before = { cpu: cpu.fileText, memory: memory.fileText };
   counters.admissions++;
-  const answer = continueAdmission(alignment.topology, beginAdmission(pod), pod, providers);
+  const admission = beginAdmission(pod);
+  const answer = continueAdmission(alignment.topology, admission, pod, providers);
+  countNumaAlignment(alignment, admission, answer);
   assert(answer.kind !== 'waiting', 'a manager waits that has nothing to wait for');
   if (answer.kind === 'admitted' && !hasContainers(state, uidOf(pod))) shareInitCpus(cpu, pod);
   if (cpu.fileText !== before.cpu) cpuFile.unsaved.add(uidOf(pod));
@@ -72,9 +75,30 @@ function counted(alignment: AlignmentState, pod: Pod, provider: HintProvider): H
       const allocation = provider.allocate(of, container, hint);
       if (counts(container)) counters[requests]++;
       if (allocation.kind === 'failed') counters[errors]++;
+      if (provider.name === 'cpu' && counts(container)) countCpuAlignment(alignment, uidOf(of), container.name, allocation.kind === 'allocated');
       return allocation;
     },
   };
+}
+
+/** Only the policy single-numa-node guarantees an alignment. In the scope container each container counts, in the scope pod the pod. */
+function countNumaAlignment({ topology, counters: { aligned, unaligned } }: AlignmentState, { container }: TopologyAdmission, answer: TopologyAnswer): void {
+  if (topology.policy !== 'single-numa-node' || topology.scope === 'none') return;
+  const at = `${topology.scope} numa_node` as const;
+  if (answer.kind === 'refused' && answer.reason === topologyAffinityError.reason) increase(unaligned, at, 1);
+  if (topology.scope === 'container') increase(aligned, at, container);
+  else if (answer.kind === 'admitted') increase(aligned, at, 1);
+}
+
+function countCpuAlignment({ cpu: { policy, assignments }, counters: { aligned, unaligned } }: AlignmentState, uid: string, name: string, isAllocated: boolean): void {
+  if (policy === null) return;
+  if (policy.options.fullPcpusOnly) increase(isAllocated ? aligned : unaligned, 'container physical_cpu', 1);
+  const cpus = assignments.get(uid)?.get(name) ?? [];
+  if (isAllocated && groupsOf(policy.topology, 'uncoreCache', cpus).length <= 1) increase(aligned, 'container uncore_cache', 1);
+}
+
+function increase(counts: Map<AlignedAt, number>, at: AlignedAt, by: number): void {
+  if (by > 0) counts.set(at, (counts.get(at) ?? 0) + by);
 }
 
 /**

@@ -164,11 +164,15 @@ function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>
 
 function removeDirectories(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
   const { state } = context;
+  state.housekeeping.orphansSeen = 0;
   // A directory that vanished during the survey of earlier agents' volumes leaves them known.
   for (const uid of new Set([...(state.housekeeping.directories ?? []), ...state.volumes.held.keys()])) {
     const retry = `directory/${uid}`;
     if (state.pods.pods.has(uid) || known.has(uid) || running.has(uid)) trySucceeded(state.housekeeping.retries, retry);
-    else if (mayTry(state.housekeeping.retries, retry, context.turn.now)) removeOrphanDirectory(context, uid);
+    else {
+      state.housekeeping.orphansSeen++;
+      if (mayTry(state.housekeeping.retries, retry, context.turn.now)) removeOrphanDirectory(context, uid);
+    }
   }
 }
 

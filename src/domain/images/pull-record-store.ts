@@ -12,7 +12,7 @@ import { fullImageName } from '../values/image-reference.js';
 import { withPreloadedNames } from './preloaded-names.js';
 import { newPullIntents, type PullIntents } from './pull-intents.js';
 import { readPulledRecord, readPullIntent } from './pull-record-text.js';
-import { type ImagePulledRecord, recordOfInterruptedPull, type VerificationPolicy } from './pull-records.js';
+import { type ImagePulledRecord, type PullVerdict, recordOfInterruptedPull, type VerificationPolicy } from './pull-records.js';
 
 /** Records in memory; a dropped one is read again on demand. */
 const maxRecordsInMemory = 2_000;
@@ -33,10 +33,29 @@ export interface PullRecordStore {
   readonly records: Map<string, ImagePulledRecord | null>;
   /** Images of intents that an earlier agent left behind, until they are settled. */
   readonly interrupted: Set<string>;
+  /** How many checks of present images had each result: for metrics. */
+  readonly checks: Map<PullCheckResult, number>;
 }
 
+/** The label `result` of the check whether a pod may use a present image. */
+export type PullCheckResult = PullVerdict['why'] | 'error';
+
 export function newPullRecordStore(): PullRecordStore {
-  return { phase: 'unread', pending: 0, problem: null, waiting: [], counts: newPullIntents(), intentFiles: new Set(), records: new Map(), interrupted: new Set() };
+  return {
+    phase: 'unread',
+    pending: 0,
+    problem: null,
+    waiting: [],
+    counts: newPullIntents(),
+    intentFiles: new Set(),
+    records: new Map(),
+    interrupted: new Set(),
+    checks: new Map(),
+  };
+}
+
+export function countCheck({ checks }: PullRecordStore, result: PullCheckResult): void {
+  checks.set(result, (checks.get(result) ?? 0) + 1);
 }
 
 export function takeIntentFiles(store: PullRecordStore, files: readonly PullRecordFile[]): void {

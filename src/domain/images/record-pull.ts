@@ -10,7 +10,7 @@ import type { ImageRun } from './image-manager-state.js';
 import type { TrackedCredentials } from './keyring.js';
 import { withPreloadedNames } from './preloaded-names.js';
 import { pullConcluded, pullIntended } from './pull-intents.js';
-import { hasIntent, keepRecord, knownRecord, pullIntentNames } from './pull-record-store.js';
+import { countCheck, hasIntent, keepRecord, knownRecord, pullIntentNames } from './pull-record-store.js';
 import { pullRecordText, readPulledRecord } from './pull-record-text.js';
 import { type ImagePulledRecord, mustPullToVerify, newImagePullIntent, pullRecordFileName, recordOfPull } from './pull-records.js';
 
@@ -20,10 +20,16 @@ const mustPull: EnsureImageReply = { kind: 'records', mustPull: true };
 export function checkRecords(run: ImageRun, imageRef: string, context: ImageContext): EnsureImageReply | null {
   const { verification } = context.imageSettings;
   if (verification === null) return { kind: 'records', mustPull: false, isUnchecked: true };
-  if (verification.kind === 'NeverVerify') return { kind: 'records', mustPull: false };
   const { records } = context.images;
+  if (verification.kind === 'NeverVerify') {
+    countCheck(records, 'credentialPolicyAllowed');
+    return { kind: 'records', mustPull: false };
+  }
   if (records.phase !== 'read') return awaitRecords(run, context);
-  if (run.recordUnreadable) return mustPull;
+  if (run.recordUnreadable) {
+    countCheck(records, 'error');
+    return mustPull;
+  }
   const record = knownRecord(records, imageRef);
   if (record === undefined) return askRecord(run, imageRef, context);
   const present = { image: run.request.image, imageRef, record, hasIntent: hasIntent(records, run.request.image) };
@@ -32,13 +38,17 @@ export function checkRecords(run: ImageRun, imageRef: string, context: ImageCont
   if (verdict.mustPull && run.credentials === null && namesCredentials(record, run.ensure.repository)) {
     const found = lookUpCredentials(run, context);
     if (found.kind === 'waiting') return null;
-    if (found.kind === 'failed') return found;
+    if (found.kind === 'failed') {
+      countCheck(records, 'error');
+      return found;
+    }
     verdict = mustPullToVerify(present, found.credentials, verification, wall);
   }
   if (!verdict.mustPull && verdict.update !== null) {
     keepRecord(records, imageRef, verdict.update);
     context.turn.tell('pullRecords.write', fileOf(verdict.update));
   }
+  countCheck(records, verdict.why);
   return { kind: 'records', mustPull: verdict.mustPull };
 }
 

@@ -7,6 +7,7 @@ const mayDiffer: readonly (readonly [pods: RegExp, path: RegExp, reason: string]
   [/./, /^(status|end) resources/, 'a row of docs/differences.md: the cgroup of a pod without limits, and of one that has ended'],
   [/^end-deadline$/, /state terminated/, 'whether the shell hears of its end within a second'],
   [/crash|^end-crash-loop$/, /restartCount|^end .* state |^logs |^end .* lastState/, 'how often it has been started by the time it is looked at'],
+  [/crash/, /^events .* Killing /, 'whether a container runs at the moment of the deletion'],
   [/^image-absent$/, /^logs |state waiting/, 'between two pulls, or while it is pulled'],
   [/^(env-key-absent|env-secret-absent|security-root|volume-sub-path-up)$/, /^files /, 'a row of docs/differences.md: files of a container whose configuration is refused'],
   [/^refused-cpu$/, /used: \d+/, 'what runs beside it'],
@@ -22,6 +23,9 @@ const nodeMayDiffer: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^cgroups /, 'what runs at the moment'],
 ];
 
+/** A container that isn't privileged has fewer devices; a privileged one has all of a host, which differ between machines. */
+const mostOwnDevices = 40;
+
 /** Of a view: one text for what is of a moment or of chance. */
 function steady(view: Json): Json {
   const text = JSON.stringify(view)
@@ -34,6 +38,7 @@ function steady(view: Json): Json {
     if (key === 'env' && typeof value?.[0] === 'string') return [...value].sort();
     if (key === 'resolv.conf') return value.map((line: string) => line.split(' ').sort().join(' '));
     if (key === 'events') return eventTexts(value);
+    if (key === 'devices' && value?.length > mostOwnDevices) return ['of the host'];
     if (key === 'files') return Object.fromEntries(Object.entries(value).map(([path, mode]) => [path.replace(/\/\d+\.log$/, '/N.log'), mode]));
     return value;
   });

@@ -3,6 +3,7 @@
 
 import type { CriCallObservation } from '../../../adapters/cri/index.js';
 import type { KubeletMetrics } from '../../../adapters/metrics/index.js';
+import type { PodResourcesCall } from '../../../adapters/plugins/index.js';
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../../../domain/agent/kubelet.js';
 import type { Input, Output } from '../../../domain/kernel/kernel.js';
 import type { Reply } from '../../../domain/kernel/machine.js';
@@ -15,6 +16,7 @@ import { ObservedOperations } from './observed/observed-operations.js';
 import type { Begun, ObservedPart, Watched } from './observed/observed-part.js';
 import { ObservedPods } from './observed/observed-pods.js';
 import { ObservedProbes } from './observed/observed-probes.js';
+import { ObservedResizes } from './observed/observed-resizes.js';
 import { ObservedVolumes } from './observed/observed-volumes.js';
 
 interface Watching extends Watched {
@@ -38,6 +40,7 @@ export class AgentObserver {
       new ObservedOperations(watched),
       pods,
       new ObservedImages(watched),
+      new ObservedResizes(watched),
       new ObservedProbes(watched),
       new ObservedVolumes(watched),
       new ObservedClaims(watched),
@@ -67,6 +70,17 @@ export class AgentObserver {
 
   volumeMeasured(took: Micros, source: string): void {
     this.watching?.metrics.observe('kubelet_volume_metric_collection_duration_seconds', { metric_source: source }, took / 1e6);
+  }
+
+  podResourcesCall({ method, version, failed }: PodResourcesCall): void {
+    if (this.watching === null) return;
+    const { metrics } = this.watching;
+    const labels = { server_api_version: version };
+    metrics.count('kubelet_pod_resources_endpoint_requests_total', labels);
+    // The Go kubelet has no counters for the methods of the older version.
+    if (version !== 'v1') return;
+    metrics.count(`kubelet_pod_resources_endpoint_requests_${method}`, labels);
+    if (failed) metrics.count(`kubelet_pod_resources_endpoint_errors_${method}`, labels);
   }
 
   /** A step of the agent, after it was made. @param given the input; null: a wake-up */

@@ -5,6 +5,7 @@ import { textOrEmptyNow } from '../../../adapters/linux/index.js';
 import type { KubeletReading } from '../../../adapters/metrics/index.js';
 import { activePods } from '../../../domain/agent/active-pods.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
+import type { AlignedAt } from '../../../domain/agent/alignment-state.js';
 import { setAsideUids } from '../../../domain/agent/aside-pods.js';
 import type { KubeletState } from '../../../domain/agent/kubelet.js';
 import { podCertificateStates } from '../../../domain/pod-certificates/pod-certificates.js';
@@ -43,6 +44,9 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt,
     ...imageReadings(agent),
     ...alignmentReadings(agent),
     ...claimReadings(agent),
+    ...resizeReadings(agent),
+    ...pluginReadings(agent),
+    ...orphanReadings(agent),
     ...asideReadings(agent),
     ['kubelet_graceful_shutdown_start_time_seconds', {}, wholeSeconds(agent.shutdown.manager.startedAt)],
     ['kubelet_graceful_shutdown_end_time_seconds', {}, wholeSeconds(agent.shutdown.manager.endedAt)],
@@ -85,6 +89,54 @@ function alignmentReadings({ alignment }: AgentState): readonly KubeletReading[]
     ['kubelet_memory_manager_pinning_errors_total', {}, counters.memoryPinningErrors],
     ['kubelet_topology_manager_admission_requests_total', {}, counters.admissions],
     ['kubelet_topology_manager_admission_errors_total', {}, counters.admissionErrors],
+    ...[...counters.aligned].map(([at, count]) => ['kubelet_container_aligned_compute_resources_count', alignmentLabels(at), count] as const),
+    ...[...counters.unaligned].map(([at, count]) => ['kubelet_container_aligned_compute_resources_failure_count', alignmentLabels(at), count] as const),
+  ];
+}
+
+function alignmentLabels(at: AlignedAt): { readonly boundary: string; readonly scope: string } {
+  const [scope = '', boundary = ''] = at.split(' ');
+  return { boundary, scope };
+}
+
+/** Resizes that wait, that are being actuated, and what was counted of all. */
+export function resizeReadings({ allocation: { conditions, counters } }: Pick<AgentState, 'allocation'>): readonly KubeletReading[] {
+  const pending = new Map([
+    ['deferred', 0],
+    ['infeasible', 0],
+  ]);
+  let inProgress = 0;
+  for (const one of conditions.values()) {
+    const reason = one.pending?.reason?.toLowerCase();
+    if (reason !== undefined) pending.set(reason, (pending.get(reason) ?? 0) + 1);
+    if (one.inProgress !== null) inProgress++;
+  }
+  return [
+    ['kubelet_pod_in_progress_resizes', {}, inProgress],
+    ...[...pending].map(([reason, count]) => ['kubelet_pod_pending_resizes', { reason }, count] as const),
+    ...[...counters.requested].map(([key, count]): KubeletReading => {
+      const [resource = '', requirement = '', operation = ''] = key.split(' ');
+      return ['kubelet_container_requested_resizes_total', { operation, requirement, resource }, count];
+    }),
+    ...[...counters.infeasible].map(([detail, count]) => ['kubelet_pod_infeasible_resizes_total', { reason_detail: detail }, count] as const),
+    ...[...counters.deferredAccepted].map(([trigger, count]) => ['kubelet_pod_deferred_accepted_resizes_total', { retry_trigger: trigger }, count] as const),
+  ];
+}
+
+/** Sockets of plugins that are there, and those whose plugin is registered. */
+export function pluginReadings({ plugins }: Pick<AgentState, 'plugins'>): readonly KubeletReading[] {
+  return [...plugins.sockets.values()].flatMap(({ path, seen, phase }) => {
+    const states = [...(phase === 'registered' ? ['actual_state_of_world'] : []), ...(seen === null ? [] : ['desired_state_of_world'])];
+    return states.map((state) => ['plugin_manager_total_plugins', { socket_path: path, state }, 1] as const);
+  });
+}
+
+export function orphanReadings({ housekeeping: { orphansSeen, retries } }: Pick<AgentState, 'housekeeping'>): readonly KubeletReading[] {
+  let failing = 0;
+  for (const key of retries.failures.keys()) if (key.startsWith('directory/')) failing++;
+  return [
+    ['kubelet_orphan_pod_cleaned_volumes', {}, orphansSeen],
+    ['kubelet_orphan_pod_cleaned_volumes_errors', {}, failing],
   ];
 }
 
@@ -203,13 +255,14 @@ function diskReadings(pods: readonly Pod[], diskUsage: PodDiskUsage): readonly K
 const recordsInMemoryMax = 2_000;
 
 function imageReadings({ images }: AgentState): readonly KubeletReading[] {
-  const { records, intentFiles } = images.records;
+  const { records, intentFiles, checks } = images.records;
   let known = 0;
   for (const record of records.values()) if (record !== null) known++;
   return [
     ['kubelet_imagemanager_inmemory_pulledrecords_usage_percent', {}, (100 * records.size) / recordsInMemoryMax],
     ['kubelet_imagemanager_ondisk_pulledrecords', {}, known],
     ['kubelet_imagemanager_ondisk_pullintents', {}, intentFiles.size],
+    ...[...checks].map(([result, count]) => ['kubelet_imagemanager_image_mustpull_checks_total', { result }, count] as const),
   ];
 }
 

@@ -4,6 +4,7 @@ import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import { evictedReason } from '../../../../domain/eviction/eviction.js';
 import type { Command, Reply } from '../../../../domain/kernel/machine.js';
 import { httpFallbackReason } from '../../../../domain/pod-sync/lifecycle-hook.js';
+import { killOf } from '../../../../domain/pod-sync/sync-run.js';
 import { preemptingReason } from '../../../../domain/preemption/preemption.js';
 import type { Micros } from '../../../../ports/micros.js';
 import type { SandboxConfig } from '../../../../ports/model/sandbox-config.js';
@@ -22,6 +23,7 @@ export class ObservedOperations implements ObservedPart {
 
   begun(now: Micros, { op, address, request }: Command<KubeletOperations>): void {
     if (op === 'events.record') this.said(request as EventRecord);
+    if (op === 'containers.stop' && address.machine === 'pod') this.stopping(address.key, (request as { readonly containerId: string }).containerId, now);
     if (address.machine !== 'relist' || op !== 'runtime.listPods') return;
     if (this.relistedAt !== null) this.watched.metrics.observe('kubelet_pleg_relist_interval_seconds', {}, secondsBetween(this.relistedAt, now));
     this.relistedAt = now;
@@ -63,6 +65,13 @@ export class ObservedOperations implements ObservedPart {
     metrics.count('kubelet_started_pods_errors_total', {});
     if (ofUsers) metrics.count('kubelet_started_user_namespaced_pods_errors_total', {});
     metrics.count('kubelet_run_podsandbox_errors_total', handler);
+  }
+
+  /** The grace period ends a sleep of a preStop hook. */
+  private stopping(uid: string, id: string, now: Micros): void {
+    const { metrics, state } = this.watched;
+    const item = killOf(state.agent.runs.get(uid)?.steps[0])?.items.find(({ containerId }) => containerId === id);
+    if (item?.hook?.sleepsUntil != null && item.hook.sleepsUntil > now) metrics.count('kubelet_sleep_action_terminated_early_total', {});
   }
 
   private said({ involvedObject, type, reason }: EventRecord): void {

@@ -39,6 +39,8 @@ export class ObservedPods implements ObservedPart {
 
   constructor(private readonly watched: Watched) {
     for (const uid of watched.state.agent.workers.records.keys()) this.seenRunning.add(uid);
+    // The series exist before the first such pod.
+    for (const isStatic of ['true', '']) watched.metrics.count('kubelet_restarted_pods_total', { static: isStatic }, 0);
   }
 
   get firstNetworkPodSeconds(): number {
