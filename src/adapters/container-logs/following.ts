@@ -177,13 +177,14 @@ export class Following {
   }
 
   private async list(): Promise<void> {
-    const before = withHead(await this.withOwnHead(), this.headless?.identity ?? '', (await this.headless?.head()) ?? '');
     for (let tries = 1; ; tries++) {
+      const before = withHead(await this.withOwnHead(), this.headless?.identity ?? '', (await this.headless?.head()) ?? '');
       const entries = await logEntries(this.directory, before.logName);
       const names = unidentifiedLogs(before, entries);
       const heads = await Promise.all(names.map((name) => compressedHeadOf(this.directory, name)));
-      // One that went meanwhile would be taken for another.
-      if (heads.includes(null) && tries < listingsMax) continue;
+      // One that went meanwhile would be taken for another; so would the current one if it was emptied meanwhile, and it would be read twice.
+      const isCertain = !heads.includes(null) && (names.length === 0 || (await this.withOwnHead()).current.head === before.current.head);
+      if (!isCertain && tries < listingsMax) continue;
       this.succession = observeLogs(before, entries, new Map(names.map((name, i) => [name, heads[i] ?? ''])));
       this.isStale = false;
       return;

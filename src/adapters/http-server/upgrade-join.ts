@@ -38,6 +38,8 @@ export function joined(client: Socket, connection: BackendConnection, limits: Jo
       watch.end();
       resolve();
     };
+    // Before the listeners for the ends: the last input is passed on before the runtime gets the end.
+    passOn(client, connection);
     client.once('end', () => {
       watch.begin();
       connection.end();
@@ -58,7 +60,6 @@ export function joined(client: Socket, connection: BackendConnection, limits: Jo
       client.end();
       closed();
     });
-    passOn(client, connection);
     connection.receive(passOnEach(connection, client));
     if (client.destroyed) backend.destroy();
   });
