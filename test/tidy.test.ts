@@ -6,7 +6,7 @@ import t from 'tap';
 import { commentFindings, identifierCeilings, identifierFindings } from './tidy/language.js';
 import { arrowFindings } from './tidy/layers.js';
 import { purityFindings } from './tidy/purity.js';
-import { deadFindings, type Manifests } from './tidy/reach.js';
+import { deadFindings, type Manifests, unusedExportFindings } from './tidy/reach.js';
 import { barrelFindings, formFindings, nameFindings, sizeFindings } from './tidy/shape.js';
 import { type Finding, type SourceText, sourceText } from './tidy/source-text.js';
 
@@ -57,6 +57,19 @@ t.test('the tree is tidy', async (t) => {
   t.strictSame(shown(sources.filter(({ path }) => !isGenerated(path)).flatMap(findingsIn)), []);
   t.strictSame(shown(deadFindings(sources, manifests).filter(({ path }) => !isGenerated(path))), []);
   t.strictSame(shown(identifierFindings(sources, identifierCeilings)), []);
+  t.strictSame(shown(unusedExportFindings(sources)), []);
+});
+
+t.test('exports that no other file names', async (t) => {
+  const used = sourceText(
+    'src/domain/a.ts',
+    'export const used = 1;\nexport function unused(): void {}\nexport async function alsoUnused(): Promise<void> {}\nexport type T = 1;\n',
+  );
+  const user = sourceText('test/a.test.ts', "import { used } from '../src/domain/a.js';\nexport const ofATest = used;\n");
+  t.strictSame(shown(unusedExportFindings([used, user])), [
+    'src/domain/a.ts:2: unused export: no other file names unused',
+    'src/domain/a.ts:3: unused export: no other file names alsoUnused',
+  ]);
 });
 
 const lines = (count: number, line: string): string => Array.from({ length: count }, () => line).join('\n');

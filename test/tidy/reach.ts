@@ -1,4 +1,5 @@
-// Dead files: what neither a program, a package entry, a test, a benchmark, an example nor a script reaches.
+// Dead files: what neither a program, a package entry, a test, a benchmark, an example nor a script reaches. Unused exports: functions and constants
+// of `src` that no other file names.
 import { resolved } from './layers.js';
 import { type Finding, importsOf, type SourceText } from './source-text.js';
 
@@ -21,6 +22,20 @@ export function deadFindings(sources: readonly SourceText[], manifests: Manifest
     if (path.startsWith('scripts/') || path.startsWith('test/')) queue.push(...namedIn(source.text, byPath));
   }
   return sources.filter(({ path }) => !alive.has(path) && !isLonelyPlaceholder(path, byPath)).map(({ path }) => ({ path, line: 1, message: 'dead file: nothing reaches it' }));
+}
+
+/** Functions and constants that are exported, and named in no other file: types may be exported for who reads a signature. */
+export function unusedExportFindings(sources: readonly SourceText[]): Finding[] {
+  const users = new Map<string, number>();
+  for (const { text } of sources) for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) users.set(word, (users.get(word) ?? 0) + 1);
+  return sources
+    .filter(({ path }) => path.startsWith('src/'))
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, i) => {
+        const name = /^export (?:async )?(?:function\*?|const) ([\w$]+)/.exec(line)?.[1];
+        return name === undefined || (users.get(name) ?? 0) > 1 ? [] : [{ path, line: i + 1, message: `unused export: no other file names ${name}` }];
+      }),
+    );
 }
 
 function isEntry(path: string): boolean {

@@ -6,7 +6,7 @@ import { ListScanner } from './list-scanner.js';
 /** etcd takes objects of 1.5 MiB, an apiserver requests of 3 MiB. */
 export const objectBytesMax = 16 * 1024 * 1024;
 /** Of one list, or one page of it. In memory it takes about three times as much. */
-export const listBytesMax = 256 * 1024 * 1024;
+const listBytesMax = 256 * 1024 * 1024;
 /** Parsing this much takes a few milliseconds. */
 const atOnceBytes = 128 * 1024;
 /** Own work without letting others have the loop. */

@@ -13,7 +13,7 @@ import { goErrorText, portErrorOf, wholeGoErrorText } from './grpc-errors.js';
 import { operationTypeOf } from './operation-types.js';
 
 /** Largest answer that is taken, as the kubelet's client has it. */
-export const maxReceiveBytes = 16 * 1024 * 1024;
+const maxReceiveBytes = 16 * 1024 * 1024;
 
 /** The part of a generated method definition that a call needs. */
 export interface UnaryMethod<Request, Response> {

@@ -5,7 +5,7 @@
  * The maximum age of a listing that may be used, in milliseconds; older records are dropped. It also bounds the delay of a creation
  * that an earlier life of the agent requested.
  */
-export const listingMaxAgeMs = 1_000;
+const listingMaxAgeMs = 1_000;
 
 /** Times are those of a monotonic clock, in milliseconds. */
 export class CreatedPods {

@@ -5,9 +5,9 @@ import { open } from 'node:fs/promises';
 import { readLogTail, systemErrorText } from './log-tail.js';
 
 /** Limits of the Kubernetes API: the file, and the log that replaces it. */
-export const maxTerminationFileBytes = 4_096;
-export const maxTerminationLogBytes = 2_048;
-export const maxTerminationLogLines = 80;
+const maxTerminationFileBytes = 4_096;
+const maxTerminationLogBytes = 2_048;
+const maxTerminationLogLines = 80;
 
 /** The inputs of a terminated container's message. */
 export interface TerminatedContainer {

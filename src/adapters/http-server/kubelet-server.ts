@@ -89,7 +89,7 @@ export interface ServerLimits {
 /** For streams to end, when the server is closed. */
 const cutMillis = 200;
 const hour = 3_600_000;
-export const defaultServerLimits: ServerLimits = {
+const defaultServerLimits: ServerLimits = {
   headerBytesMax: 1024 * 1024,
   headerBytesInAllMax: 64 * 1024 * 1024,
   bodyBytesMax: 1024 * 1024,

@@ -13,7 +13,7 @@ import { FallbackFileLock, FallbackResourceLimits, FallbackServiceManager } from
 import { FallbackTrees } from './fallback-trees.js';
 import type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
 
-export const fallbackDegradations: readonly string[] = [
+const fallbackDegradations: readonly string[] = [
   'file changes are found by scanning every second; an entry that comes and goes in between is not seen; nobody opening the lock file is noticed',
   'the kernel log is polled every second; a burst that overruns its buffer in that time is reported as lost',
   'statistics open and close every file they read, at several times the cost',

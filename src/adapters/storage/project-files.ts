@@ -9,7 +9,7 @@ import { errnoName, FileRefusal } from './file-errors.js';
 import type { ProjectTexts } from './project-lines.js';
 import { replaceFileDurably } from './replace-file.js';
 
-export const projectsName = 'projects';
+const projectsName = 'projects';
 const projidName = 'projid';
 const fileBytesMax = 16 * 1024 * 1024;
 const lockPauseMillis = 10;

@@ -21,13 +21,6 @@ export function isTemporary(name: string): boolean {
   return name.startsWith(prefix) && name.endsWith(suffix) && name.length > prefix.length + suffix.length;
 }
 
-/** For content that is written again after a power loss: not flushed to the disk. Sets `mode` independent of the umask. */
-export function replaceFile(directory: DirectoryHandle, name: string, content: string | Uint8Array, mode: number): void {
-  const temporary = temporaryOf(name);
-  closeSync(writeTemporary(directory, temporary, content, mode));
-  directory.rename(temporary, name);
-}
-
 /** For state: on the disk when it returns, also after a power loss. The file's flush, which can take long, does not block the loop. */
 export async function replaceFileDurably(directory: DirectoryHandle, name: string, content: string | Uint8Array, mode: number): Promise<void> {
   const temporary = temporaryOf(name);

@@ -31,7 +31,7 @@ function isOnThisHost(local = '', remote = ''): boolean {
 }
 
 /** The state of a row; null if absent. */
-export function stateIn(table: string, ownPort: number, otherPort: number): string | null {
+function stateIn(table: string, ownPort: number, otherPort: number): string | null {
   return new RegExp(`:${portText(ownPort)} [0-9A-F]{8,32}:${portText(otherPort)} ([0-9A-F]{2}) `).exec(table)?.[1] ?? null;
 }
 

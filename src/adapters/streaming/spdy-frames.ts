@@ -155,10 +155,6 @@ export function rstStreamFrame(streamId: number, status: number): Buffer {
   return control('rst-stream', 0, [streamId, status]);
 }
 
-export function settingsFrameOf(values: readonly (readonly [id: number, value: number])[]): Buffer {
-  return control('settings', 0, [values.length, ...values.flat()]);
-}
-
 export function pingFrame(id: number): Buffer {
   return control('ping', 0, [id]);
 }

@@ -38,7 +38,7 @@ const parsed = new Map<string, readonly DbusType[]>();
 const parsedMax = 64;
 
 /** The complete types of a signature. Throws DbusFormatError. */
-export function parseSignature(signature: string): readonly DbusType[] {
+function parseSignature(signature: string): readonly DbusType[] {
   const known = parsed.get(signature);
   if (known !== undefined) return known;
   if (signature.length > 255) throw new DbusFormatError('a signature of more than 255 characters');

@@ -14,7 +14,7 @@ export function settleProcess(configuration: KubeletConfiguration, tunables: Rea
   raiseOpenFiles(configuration.maxOpenFiles, native, logger);
 }
 
-export function raiseOpenFiles(wanted: number, native: NativeLinux, logger: Logger): void {
+function raiseOpenFiles(wanted: number, native: NativeLinux, logger: Logger): void {
   attempt(logger, 'Failed to set rlimit on max file handles', { value: wanted }, () => {
     const value = BigInt(wanted);
     const { soft, hard } = native.resourceLimits.limit('nofile');

@@ -114,7 +114,7 @@ function gaveMemoryBack({ memory }: AlignmentState, pod: Pod, container: Contain
 }
 
 /** Pods whose containers may run, and that under admission. */
-export function managedPods(state: AgentState): ActivePods {
+function managedPods(state: AgentState): ActivePods {
   const { pods, workers, pleg } = state;
   const active = activePodsBy((uid) => {
     const pod = pods.pods.get(uid);

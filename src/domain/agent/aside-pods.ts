@@ -28,12 +28,12 @@ function isAwaited({ adoption }: Pick<AgentState, 'adoption'>, uid: string): boo
  * Pods of this node with an unreadable object and no earlier known version: only their existence is known. Their containers
  * keep running, as if an earlier version were known.
  */
-export function unreadableUids({ api }: Pick<AgentState, 'api'>): string[] {
+function unreadableUids({ api }: Pick<AgentState, 'api'>): string[] {
   const pods = api?.reflectors.get('pods');
   if (pods === undefined || pods.unusable.size === 0) return [];
   return [...pods.unusable].flatMap(([key, { uid }]) => (uid === null || pods.objects.has(key) ? [] : [uid]));
 }
 
-export function isUnreadable(state: Pick<AgentState, 'api'>, uid: string): boolean {
+function isUnreadable(state: Pick<AgentState, 'api'>, uid: string): boolean {
   return (state.api?.reflectors.get('pods')?.unusable.size ?? 0) > 0 && unreadableUids(state).includes(uid);
 }

@@ -25,8 +25,8 @@ import { changePauseOf, endsWithin, type PodEnd, pauseOf, type SetAsidePod, writ
 
 export const setAsideMachine = 'set-aside';
 export const setAsideFileName = 'set_aside_pods';
-export const setAsideReason = 'PodSetAside';
-export const triedAgainReason = 'PodTriedAgain';
+const setAsideReason = 'PodSetAside';
+const triedAgainReason = 'PodTriedAgain';
 const fileAddress: Address = { machine: setAsideMachine, key: '' };
 const retryPause: Micros = 60 * microsPerSecond;
 const imagesKey = 'images/';

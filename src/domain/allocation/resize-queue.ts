@@ -31,7 +31,7 @@ export function resizeOrder(waiting: readonly WaitingResize[]): string[] {
 }
 
 /** Whether it requests more cpu or memory than allocated. */
-export function isIncreasing(desired: Pod, allocated: Pod): boolean {
+function isIncreasing(desired: Pod, allocated: Pod): boolean {
   const [after, before] = [podRequests(desired), podRequests(allocated)];
   return (['cpu', 'memory'] as const).some((name) => compareQuantities(after.get(name) ?? zeroQuantity, before.get(name) ?? zeroQuantity) > 0);
 }

@@ -67,7 +67,7 @@ export interface ReflectorContext {
 /** Items of a page; where the server answers from its cache it gives everything at once. */
 export const pageLimit = 500;
 /** More pages than this are no collection of a node's interest but a server that never ends. */
-export const maxPages = 1000;
+const maxPages = 1000;
 const listTimeout: Micros = 90_000_000;
 /** A watch lasts between this and twice this, so that a fleet's watches don't end together. */
 const minWatchSeconds = 300;
@@ -96,11 +96,6 @@ export function newReflector(name: string, selection: ApiSelection, newest = fal
     eventCount: 0,
     backoff: { base: 0, at: null },
   };
-}
-
-/** Whether an answer or a wake-up is a reflector's; `address.key` is its name. */
-export function isReflectorAddress(address: Address): boolean {
-  return address.machine === machine;
 }
 
 /** The reflector whose watch that is. */

@@ -11,8 +11,6 @@ import { advanceBackoff, backoffDelay, isInBackoffSinceEvent, type KeyedBackoff,
 const defaultInitialDelay: Micros = 10_000_000;
 const defaultMaxDelay: Micros = 300_000_000;
 
-export const crashLoopBackOffReason = 'CrashLoopBackOff';
-
 export type CrashLoopDecision =
   | { readonly kind: 'start' }
   | {

@@ -2,7 +2,7 @@
 // Invariant: shares stay in 2..262144, weights in 1..10000, a set quota is at least 1 ms.
 
 export const minShares = 2;
-export const maxShares = 262_144;
+const maxShares = 262_144;
 const sharesPerCpu = 1024;
 const millisPerCpu = 1000;
 const maxWeight = 10_000;

@@ -34,8 +34,6 @@ export interface DeviceCheckpoint {
   readonly registeredDevices: ReadonlyMap<string, readonly string[] | null> | null;
 }
 
-export const deviceCheckpointName = 'kubelet_internal_checkpoint';
-
 export function writeDeviceCheckpoint(checkpoint: DeviceCheckpoint): CheckpointText {
   const checksumInput = devicePicture(checkpoint);
   const checksum = fnvChecksum(checksumInput);

@@ -70,8 +70,6 @@ export interface DeviceHealth {
   readonly message: string;
 }
 
-export const draHealthCheckpointName = 'dra_health_state';
-
 /** Driver -> `<pool>/<device>` -> health. */
 export function writeDraHealth(drivers: ReadonlyMap<string, ReadonlyMap<string, DeviceHealth>>): string {
   return jsonMap(drivers, (devices) => jsonRecord([['Devices', jsonMap(devices, healthJson)]]));

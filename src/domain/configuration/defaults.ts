@@ -9,7 +9,7 @@ const defaultCrashLoopMaximum = 300 * nanosPerSecond;
 const defaultReportFrequency = 5 * nanosPerMinute;
 
 /** The thresholds of a configuration file without any. They don't apply without a file: then there are no hard thresholds. */
-export const defaultEvictionHard: Readonly<Record<string, string>> = {
+const defaultEvictionHard: Readonly<Record<string, string>> = {
   'imagefs.available': '15%',
   'imagefs.inodesFree': '5%',
   'memory.available': '100Mi',

@@ -71,7 +71,7 @@ function fillSetting(setting: Setting<unknown>, value: unknown): unknown {
 }
 
 /** Nothing that a file could not also leave out. */
-export function isZero(value: unknown): boolean {
+function isZero(value: unknown): boolean {
   if (value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
   if (typeof value !== 'object' || value === null) return false;

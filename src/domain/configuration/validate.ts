@@ -37,7 +37,7 @@ function invalid(problems: readonly string[]): string[] {
 }
 
 /** The form of a duration within a structure in messages. */
-export function inBraces(nanos: Nanoseconds): string {
+function inBraces(nanos: Nanoseconds): string {
   return `{${formatDuration(nanos)}}`;
 }
 

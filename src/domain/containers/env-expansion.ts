@@ -34,7 +34,7 @@ export function expand(text: string, lookup: Lookup): string {
 }
 
 /** The last of several variables of one name counts, as it does for the process. */
-export function lookupIn(env: readonly EnvVariable[]): Lookup {
+function lookupIn(env: readonly EnvVariable[]): Lookup {
   const values = new Map(env.map(({ name, value }) => [name, value]));
   return (name) => values.get(name) ?? null;
 }

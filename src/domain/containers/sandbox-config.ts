@@ -74,7 +74,7 @@ export function podLabels(pod: Pod): Record<string, string> {
 }
 
 /** Below which cgroup the runtime puts the pod's containers; `''` leaves it to the runtime. */
-export function podCgroupParent(pod: Pod, node: NodeFacts): string {
+function podCgroupParent(pod: Pod, node: NodeFacts): string {
   return node.cgroupsPerQos ? cgroupPath(node.cgroupDriver, podCgroupName(node.cgroupRoot, podQosClass(pod), pod.metadata.uid ?? '')) : '';
 }
 

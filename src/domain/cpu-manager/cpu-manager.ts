@@ -226,7 +226,7 @@ function reusableOf(manager: CpuManager, podUid: string): CpuSet {
   return manager.reusable?.podUid === podUid ? manager.reusable.cpus : [];
 }
 
-export const smtAlignmentReason = 'SMTAlignmentError';
+const smtAlignmentReason = 'SMTAlignmentError';
 
 /** Allocates the container's exclusive CPUs, if any; keeps existing ones. */
 export function allocateContainerCpus(manager: CpuManager, pod: Pod, container: Container, hint: TopologyHint): Allocation {

@@ -56,7 +56,7 @@ export function isWholeFree(state: FreeCpus, level: CpuLevel, id: number): boole
 }
 
 /** Groups with free CPUs: fewest free CPUs first, then by id, so that partly used groups are used up first. */
-export function groupsByFreeCount(state: FreeCpus, level: CpuLevel, ids: Iterable<number> = state.counts[level].keys()): number[] {
+function groupsByFreeCount(state: FreeCpus, level: CpuLevel, ids: Iterable<number> = state.counts[level].keys()): number[] {
   const counts = state.counts[level];
   return [...ids].sort((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0) || a - b);
 }

@@ -10,7 +10,7 @@ import { byCodeUnits } from '../values/text-order.js';
 import { containerDevices, type Device, type DeviceManager, isDeviceResource } from './device-state.js';
 
 /** Device resources among the limits, in order of their names. */
-export function deviceRequests(manager: DeviceManager, container: Container): Map<string, number> {
+function deviceRequests(manager: DeviceManager, container: Container): Map<string, number> {
   const limits = parsedList(container.resources?.limits);
   const names = [...limits.keys()].filter((name) => isDeviceResource(manager, name)).sort(byCodeUnits);
   return new Map(names.map((name) => [name, Number(quantityValue(limits.get(name)!))]));

@@ -7,7 +7,7 @@ import { isDns1123Subdomain } from '../values/dns-names.js';
 import { epochMicros } from '../values/instant.js';
 import { formatRfc3339 } from '../values/time.js';
 
-export const eventComponent = 'kubelet';
+const eventComponent = 'kubelet';
 /** The namespace of events of objects without one. */
 const defaultNamespace = 'default';
 const nanosPerMicro = 1_000n;

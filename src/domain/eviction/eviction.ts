@@ -6,8 +6,8 @@ import type { PodCondition } from '../../ports/model/pod-status.js';
 /** Reason of the pod's status and of the event, and of refusals at admission under pressure. */
 export const evictedReason = 'Evicted';
 /** The condition of a pod that was ended for the node's sake, not by its owner. */
-export const disruptionTargetCondition = 'DisruptionTarget';
-export const terminationByKubelet = 'TerminationByKubelet';
+const disruptionTargetCondition = 'DisruptionTarget';
+const terminationByKubelet = 'TerminationByKubelet';
 
 /** Seconds a pod gets when the node can't wait. */
 export const immediateGracePeriodSeconds = 1;

@@ -4,7 +4,7 @@ import { goJsonProblem } from '../values/go-json.js';
 import type { ImagePulledRecord, ImagePullIntent } from './pull-records.js';
 
 const group = 'kubelet.config.k8s.io/';
-export const pullRecordVersion = `${group}v1beta1`;
+const pullRecordVersion = `${group}v1beta1`;
 /** Of 1.33; the fields are the same. */
 const olderVersion = `${group}v1alpha1`;
 

@@ -31,7 +31,7 @@ export function parseNodeLogQuery(values: (name: string) => readonly string[]): 
 }
 
 /** Whether it has options besides names; the log files of services don't support any. */
-export function hasLogOptions({ sinceTime, untilTime, tailLines, pattern, boot }: NodeLogQuery): boolean {
+function hasLogOptions({ sinceTime, untilTime, tailLines, pattern, boot }: NodeLogQuery): boolean {
   return sinceTime !== null || untilTime !== null || tailLines !== null || pattern !== '' || boot !== null;
 }
 
@@ -50,7 +50,7 @@ export function journalArguments(query: NodeLogQuery, services: readonly string[
 }
 
 /** The files that may hold a service's log, below the directory of logs, the likeliest first. */
-export function serviceLogFiles(service: string): readonly string[] {
+function serviceLogFiles(service: string): readonly string[] {
   return [service, `${service}.log`, `${service}/${service}.log`];
 }
 

@@ -24,8 +24,8 @@ export interface ShutdownGroup extends ShutdownPriority {
 }
 
 /** Reason of the status of a pod that the shutdown ended. */
-export const terminatedReason = 'Terminated';
-export const terminatedMessage = 'Pod was terminated in response to imminent node shutdown.';
+const terminatedReason = 'Terminated';
+const terminatedMessage = 'Pod was terminated in response to imminent node shutdown.';
 
 /** Lowest first; empty when the feature is off. */
 export function shutdownPriorities(configuration: ShutdownConfiguration): readonly ShutdownPriority[] {

@@ -5,7 +5,7 @@ import type { NodeAddress } from '../../ports/model/node.js';
 import { goQuote } from '../values/go-text.js';
 import { formatIp, type IpAddress, type IpFamily, ipFamily, parseIp } from '../values/ip-address.js';
 
-export const providedNodeIpAnnotation = 'alpha.kubernetes.io/provided-node-ip';
+const providedNodeIpAnnotation = 'alpha.kubernetes.io/provided-node-ip';
 
 export interface AddressFacts {
   readonly nodeName: string;
@@ -59,7 +59,7 @@ export function nodeAddresses(facts: AddressFacts, existing: readonly NodeAddres
 }
 
 /** Why the address is none that others could reach this node by; null: it is one. */
-export function nodeIpProblem(ip: IpAddress, interfaceIps: readonly string[]): string | null {
+function nodeIpProblem(ip: IpAddress, interfaceIps: readonly string[]): string | null {
   const [a = 0, b = 0] = ip;
   const isV4 = ipFamily(ip) === 4;
   if (isV4 ? a === 127 : formatIp(ip) === '::1') return "nodeIP can't be loopback address";

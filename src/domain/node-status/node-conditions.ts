@@ -105,7 +105,7 @@ export function withReady(nodeName: string, conditions: readonly NodeCondition[]
 }
 
 /** Why the node is not ready, in order of the message. */
-export function readinessProblems(facts: ReadinessFacts): readonly string[] {
+function readinessProblems(facts: ReadinessFacts): readonly string[] {
   const required = ['cpu', 'memory', 'pods', ...(facts.localStorageCapacityIsolation ? ['ephemeral-storage'] : [])];
   const missing = required.filter((resource) => !Object.hasOwn(facts.capacity, resource));
   return [

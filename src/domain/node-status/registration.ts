@@ -96,7 +96,7 @@ export function initialNode(facts: RegistrationFacts, status: NodeStatus): Node 
 }
 
 /** An existing node after reconciliation; null: unchanged. @param deviceCheckpointMissing the node was set up again, so its devices are gone until their plugins register */
-export function reconciledNode(existing: Node, initial: Node, deviceCheckpointMissing: boolean): Node | null {
+function reconciledNode(existing: Node, initial: Node, deviceCheckpointMissing: boolean): Node | null {
   const status = existing.status ?? {};
   const resources = withHugePages(withDefaults(status, initial.status ?? {}), initial.status ?? {});
   const { capacity, allocatable } = deviceCheckpointMissing ? withoutDevices(resources) : resources;

@@ -84,7 +84,7 @@ export interface PodCertificateContext {
 export const noPodCertificates = 'PodCertificate projection is not supported: the feature gate PodCertificateRequest is off';
 
 /** More than any node has pods and sources for. */
-export const maxPodCertificates = 10_000;
+const maxPodCertificates = 10_000;
 const firstRetry: Micros = microsPerSecond;
 const longestRetry: Micros = 60 * microsPerSecond;
 const refreshJitter: Micros = 300 * microsPerSecond;

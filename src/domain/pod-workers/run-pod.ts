@@ -9,8 +9,8 @@ import { type PodUpdate, type PodWorkerRecord, type PodWorkers, stateOf } from '
 
 /** Base delays before the next sync of a pod, microseconds; the jitter adds up to half. */
 export const resyncInterval: Micros = 60_000_000;
-export const errorBackOff: Micros = 10_000_000;
-export const transientErrorBackOff: Micros = 1_000_000;
+const errorBackOff: Micros = 10_000_000;
+const transientErrorBackOff: Micros = 1_000_000;
 
 /** Why a run failed: what the next one waits for depends on it. `network`: only the runtime's network is missing, which comes back soon. */
 export type RunFailureKind = 'failed' | 'cancelled' | 'network';

@@ -105,7 +105,7 @@ function pushWaiting(workers: PodWorkers, fullName: string, uid: string): void {
   else waiting.push(uid);
 }
 
-export function hasTerminalPhase(pod: Pod): boolean {
+function hasTerminalPhase(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }
 

@@ -57,7 +57,7 @@ export interface ProbeStep {
 }
 
 /** Attempts of one probe while the handler errs. */
-export const probeAttemptsMax = 3;
+const probeAttemptsMax = 3;
 /** A container that ran this long before the kubelet did counts as probed by the kubelet before. */
 const takenOverAfter: Micros = 10 * microsPerSecond;
 /** Spreads the probes of a hundred containers without a noticeable delay. */

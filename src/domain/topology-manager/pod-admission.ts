@@ -37,7 +37,7 @@ export interface TopologyAdmission {
 export type TopologyAnswer = { readonly kind: 'admitted' } | { readonly kind: 'waiting' } | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
 
 export const topologyAffinityError = { reason: 'TopologyAffinityError', message: 'Resources cannot be allocated with Topology locality' } as const;
-export const unexpectedAdmissionError = 'UnexpectedAdmissionError';
+const unexpectedAdmissionError = 'UnexpectedAdmissionError';
 
 export function beginAdmission(pod: Pod): TopologyAdmission {
   return { podUid: pod.metadata.uid ?? '', container: 0, provider: 0, hinted: false };

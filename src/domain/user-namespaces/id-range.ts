@@ -2,7 +2,7 @@
 // Invariant: the ids of the host's own users, below the first slot, are never allocated.
 import { goQuote } from '../values/go-text.js';
 
-export const defaultIdsPerPod = 65_536;
+const defaultIdsPerPod = 65_536;
 /** Ids are 32 bits wide. */
 export const idsEnd = 2 ** 32;
 const idMax = idsEnd - 1;

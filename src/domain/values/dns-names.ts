@@ -8,8 +8,8 @@ const labelPattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const subdomainPattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const qualifiedPattern = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
-export const maxLabelLength = 63;
-export const maxSubdomainLength = 253;
+const maxLabelLength = 63;
+const maxSubdomainLength = 253;
 
 function tooLong(max: number): string {
   return `must be no more than ${max} characters`;

@@ -60,6 +60,6 @@ export function nowOutside(since: Clocks, clocks: Clocks): Micros {
  * The real time passed since then: after a sleep of the host its wall clock is ahead by the sleep, while the other clock did not advance. For outside
  * expiry (tokens, leases): never too little, but too much if the wall clock was set forward.
  */
-export function elapsedOutside(since: Clocks, clocks: Clocks): Micros {
+function elapsedOutside(since: Clocks, clocks: Clocks): Micros {
   return Math.max(clocks.now - since.now, microsBetween(since.wall, clocks.wall));
 }

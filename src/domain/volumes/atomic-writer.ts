@@ -7,9 +7,9 @@ import { byCodeUnits } from '../values/text-order.js';
 import { formatRfc3339 } from '../values/time.js';
 import { checkedPayload, type VolumePayload } from './volume-payload.js';
 
-export const dataLinkName = '..data';
+const dataLinkName = '..data';
 /** Never read: it exists only between being made and being renamed over the data link. */
-export const newDataLinkName = '..data_tmp';
+const newDataLinkName = '..data_tmp';
 const generationPattern = /^\.\.[0-9]{4}_[0-9]{2}_[0-9]{2}_[0-9]{2}_[0-9]{2}_[0-9]{2}\.[0-9]+$/;
 /** Readable by every container user; each file's own mode limits access to it. */
 const directoryMode = 0o755;

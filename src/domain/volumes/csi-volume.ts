@@ -13,7 +13,7 @@ import { escapeName, specName, type VolumeSpec } from './volume-spec.js';
 export const csiPlugin = 'kubernetes.io/csi';
 const escapedCsiPlugin = escapeName(csiPlugin);
 const dataFileName = 'vol_data.json';
-export const noVolumeSource = 'volume source not found in volume.Spec';
+const noVolumeSource = 'volume source not found in volume.Spec';
 
 /** Whether the volume is a CSI driver's. */
 export function isCsiSource(spec: VolumeSpec): boolean {

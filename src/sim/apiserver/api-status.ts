@@ -105,9 +105,6 @@ export function expired(message: string, metadata: JsonObject = {}): ApiRefusal 
   const made = refusal(410, 'Expired', message);
   return new ApiRefusal({ ...made.status, metadata }, 410, 'Expired');
 }
-export function tooManyRequests(message: string, retryAfterSeconds: number, details: JsonObject = {}): ApiRefusal {
-  return refusal(429, 'TooManyRequests', message, { ...details, retryAfterSeconds });
-}
 export function internalError(message: string): ApiRefusal {
   return refusal(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
 }

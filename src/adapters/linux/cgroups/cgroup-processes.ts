@@ -55,7 +55,7 @@ function collectProcesses(path: string, pids: Set<number>, levels: number): void
 }
 
 /** Names of the direct child cgroups; empty if it is gone. */
-export function childCgroups(path: string): string[] {
+function childCgroups(path: string): string[] {
   return absentIsEmpty(() => readdirSync(path, { withFileTypes: true })).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 }
 

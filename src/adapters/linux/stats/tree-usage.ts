@@ -42,7 +42,7 @@ export async function treeUsage(top: string, entriesMax = treeEntriesMax): Promi
   return { usedBytes, inodesUsed: seen.size, isPartial: false };
 }
 
-export const directFilesMax = 10_000;
+const directFilesMax = 10_000;
 
 /** Of the files directly in a directory, by length as rotation counts it; null if the directory is absent. */
 export async function directFilesUsage(directory: string): Promise<TreeUsage | null> {

@@ -13,7 +13,7 @@ import { runCommand } from './shell.js';
 import { terminalInput } from './terminal-input.js';
 
 /** The exit code after a container's processes were killed. */
-export const killedCode = 137;
+const killedCode = 137;
 const interruptedCode = 130;
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 

@@ -28,7 +28,7 @@ interface Life {
 }
 
 /** Enough for a pod of many containers; of an endlessly restarting one the newest are kept. */
-export const spansMax = 120;
+const spansMax = 120;
 const failureLengthMax = 300;
 
 export class PodLives {

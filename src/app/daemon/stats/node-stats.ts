@@ -234,7 +234,7 @@ function rootCgroupOf(cgroups: readonly SampledCgroup[]): Part<SampledCgroup> {
   return root === undefined ? { ok: false, error: 'failed to get cgroup stats for "/": unknown container "/"' } : { ok: true, value: root };
 }
 
-export function knownContainers(listing: RuntimeListing): Map<string, KnownContainer> {
+function knownContainers(listing: RuntimeListing): Map<string, KnownContainer> {
   const known = new Map<string, KnownContainer>();
   for (const { uid, name, namespace, sandboxes, containers } of listing.pods) {
     const add = (id: string, containerName: string, isSandbox: boolean) => known.set(id, { id, podName: name, podNamespace: namespace, podUid: uid, containerName, isSandbox });

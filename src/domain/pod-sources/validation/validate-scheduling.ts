@@ -89,7 +89,7 @@ function validateOperator(problems: Problems, field: string, operator: string | 
   } else invalid(problems, `${field}.operator`, operator ?? '', 'not a valid selector operator');
 }
 
-export function validateLabelSelector(problems: Problems, field: string, selector: LabelSelector | undefined): void {
+function validateLabelSelector(problems: Problems, field: string, selector: LabelSelector | undefined): void {
   if (selector === undefined) return;
   validateLabels(problems, `${field}.matchLabels`, selector.matchLabels ?? {});
   for (const [i, requirement] of (selector.matchExpressions ?? []).entries()) {

@@ -10,7 +10,7 @@ import type { Micros } from '../../../ports/micros.js';
 import type { ApiUser } from '../api-request.js';
 import { type ObjectStore, objectKey, type StoredObject } from '../object-store.js';
 
-export const tokenIssuer = 'https://kubernetes.default.svc.cluster.local';
+const tokenIssuer = 'https://kubernetes.default.svc.cluster.local';
 export const tokenAudience = tokenIssuer;
 const accountPrefix = 'system:serviceaccount:';
 
@@ -51,7 +51,7 @@ export interface VerifiedToken {
   readonly audiences: readonly string[];
 }
 
-export function serviceAccountUser(namespace: string, name: string, uid: string): ApiUser {
+function serviceAccountUser(namespace: string, name: string, uid: string): ApiUser {
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
   return { name: `${accountPrefix}${namespace}:${name}`, uid, groups };
 }

@@ -20,7 +20,7 @@ const ours: ReadonlySet<string> = new Set([...pressures.map(([, taint]) => taint
 const kubeletConditions: readonly string[] = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** NoSchedule taints by the node's own conditions. */
-export function conditionTaints(node: Node): Taint[] {
+function conditionTaints(node: Node): Taint[] {
   const statusOf = (type: string) => node.status?.conditions?.find((condition) => condition.type === type)?.status;
   const ready = statusOf('Ready');
   const names: string[] = [];

@@ -9,7 +9,7 @@ import { verdictOf } from '../kinds/pod-certificate-requests.js';
 import { objectKey, type StoredObject } from '../object-store.js';
 import type { ControlContext } from './control-context.js';
 
-export const podClientSigner = 'kubernetes.io/kube-apiserver-client-pod';
+const podClientSigner = 'kubernetes.io/kube-apiserver-client-pod';
 const collection = 'podcertificaterequests.certificates.k8s.io';
 /** The part of its lifetime before the refresh, as in the reference signer: the last quarter is for the refresh. */
 const refreshPart = 0.75;

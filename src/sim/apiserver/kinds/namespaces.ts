@@ -6,7 +6,7 @@ import type { KindRules } from './kind-rules.js';
 
 export const firstNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 const undeletable: readonly string[] = ['default', 'kube-system', 'kube-public'];
-export const namespaceNameLabel = 'kubernetes.io/metadata.name';
+const namespaceNameLabel = 'kubernetes.io/metadata.name';
 
 export const namespaceRules: KindRules = {
   begin(draft) {

@@ -21,7 +21,7 @@ const updatableFields = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
-export function asPod(object: StoredObject | ObjectDraft): Pod {
+function asPod(object: StoredObject | ObjectDraft): Pod {
   return object as unknown as Pod;
 }
 

@@ -164,7 +164,7 @@ function isLeftOut(value: unknown, type: ApiFieldType): boolean {
   }
 }
 
-export function goTypeOf(type: ApiFieldType): string {
+function goTypeOf(type: ApiFieldType): string {
   switch (type.kind) {
     case 'scalar':
       return goTypes[type.scalar];

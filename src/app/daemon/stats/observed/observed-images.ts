@@ -24,7 +24,7 @@ const sizes: readonly (readonly [belowBytes: number, label: string])[] = [
   [100e9, '60GB-100GB'],
 ];
 
-export function imageSizeLabel(bytes: number | null): string {
+function imageSizeLabel(bytes: number | null): string {
   if (bytes === null) return 'N/A';
   return sizes.find(([below]) => bytes < below)?.[1] ?? 'GT100GB';
 }
