@@ -25,13 +25,18 @@ export function pod(name: string, containers: readonly object[], spec: object = 
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default', ...metadata }, spec: { terminationGracePeriodSeconds: 2, containers, ...spec } };
 }
 
-/** KUBE_PEER_FLOW=WORD selects the flows whose names contain the word. */
+/** KUBE_PEER_FLOW=WORD,WORD selects the flows whose names contain one of the words. */
 function wanted(flows: readonly Flow[]): readonly Flow[] {
-  const word = process.env.KUBE_PEER_FLOW ?? '';
-  return flows.filter(({ name }) => name.includes(word));
+  const words = (process.env.KUBE_PEER_FLOW ?? '').split(',');
+  return flows.filter(({ name }) => words.some((word) => name.includes(word)));
 }
 
 /** Runs flows side by side: most of their time they wait for controllers. */
 export async function allOf(t: Test, stand: PeerStand, flows: readonly Flow[]): Promise<void> {
   await Promise.all(wanted(flows).map(({ name, run }) => t.test(name, (t) => run(t, stand))));
+}
+
+/** Runs flows of which each changes what the others rely on: the kubelet, the node, the apiserver. */
+export async function oneByOne(t: Test, stand: PeerStand, flows: readonly Flow[]): Promise<void> {
+  for (const { name, run } of wanted(flows)) await t.test(name, (t) => run(t, stand));
 }
