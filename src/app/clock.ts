@@ -6,6 +6,8 @@ import type { Micros } from '../ports/micros.js';
 export interface Clock {
   /** For intervals: never decreases, never set. */
   now(): Micros;
+  /** The reading of `now` when the host was booted. */
+  readonly bootedAt: Micros;
   /** For timestamps from or for others. */
   wall(): Instant;
 }

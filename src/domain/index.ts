@@ -9,6 +9,7 @@ export type { ClusterState } from './agent/cluster.js';
 export type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, KubeletState } from './agent/kubelet.js';
 export type { NodeCgroupSettings } from './agent/node-cgroups-state.js';
 export type { NodeOverlay } from './agent/node-view.js';
+export type { ObservedTimesSettings } from './agent/observed-times-state.js';
 export type { PodEnd, SetAsideSettings } from './agent/set-aside-state.js';
 export { type AgentSettings, defaultSettings } from './agent/settings.js';
 export type { ResizeGates } from './allocation/allocated-pod.js';

@@ -8,6 +8,7 @@ import { defaultSettings } from '../domain/agent/settings.js';
 import { cpuCheckpointName } from '../domain/checkpoints/cpu-checkpoint.js';
 import { draCheckpointName } from '../domain/checkpoints/dra-checkpoint.js';
 import { memoryCheckpointName } from '../domain/checkpoints/memory-checkpoint.js';
+import { observedTimesFileName } from '../domain/checkpoints/observed-times.js';
 import { nodeFacts } from '../domain/containers/default-node-facts.js';
 import { outputText, type RecordedStep } from '../domain/kernel/flight-recorder.js';
 import { Kernel, type KernelData, type Output } from '../domain/kernel/kernel.js';
@@ -84,12 +85,14 @@ function freshAgent(name: string, options: SimClusterOptions, host: SimHostState
   const alignment = alignmentOf(options, host);
   const dra = options.claims === true ? { checkpoint: host.stateFiles.get(draCheckpointName) ?? null } : null;
   const setAside = { ends: host.endedSteps, forgiven: host.stateFiles.get(setAsideFileName) ?? null };
+  const observedTimes = { text: host.stateFiles.get(observedTimesFileName) ?? null, bootId: host.machine.reading.bootId, bootedAt: 0 };
   const agent = {
     ...defaultSettings,
     apiserver: inCluster,
     alignment,
     dra,
     setAside,
+    observedTimes,
     ...options.settings,
     nodeName: name,
     runtimeTellsChanges: options.runtimeTellsChanges === true,

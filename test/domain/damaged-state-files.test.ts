@@ -6,6 +6,7 @@ import { readCpuCheckpoint, writeCpuCheckpoint } from '../../src/domain/checkpoi
 import { readDeviceCheckpoint } from '../../src/domain/checkpoints/device-checkpoint.js';
 import { readDraCheckpoint } from '../../src/domain/checkpoints/dra-checkpoint.js';
 import { readMemoryCheckpoint } from '../../src/domain/checkpoints/memory-checkpoint.js';
+import { readObservedTimes, writeObservedPod, writeObservedTimes } from '../../src/domain/checkpoints/observed-times.js';
 import { readPodResourcesCheckpoint, writePodResourcesCheckpoint } from '../../src/domain/checkpoints/pod-resources-checkpoint.js';
 import {
   parseShutdownState,
@@ -47,6 +48,17 @@ const rows: readonly Row[] = [
     read: (text) => ofRead(readMemoryCheckpoint(text)),
     decided: 'refused',
     why: refusesStart,
+  },
+  {
+    name: 'observed_times_state',
+    text: writeObservedTimes(
+      'b',
+      9,
+      new Map([['u', writeObservedPod({ start: { startTime: '2026-01-01T00:00:00Z', at: 5 }, containers: new Map([['c', { createdAt: 5, startedAt: 6, endedAt: null }]]) })]]),
+    ),
+    read: (text) => ofRead(readObservedTimes(text, 'b', 10)),
+    decided: 'refused',
+    why: 'the timestamps count, with a line',
   },
   {
     name: 'kubelet_internal_checkpoint',

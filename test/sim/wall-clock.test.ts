@@ -1,7 +1,9 @@
 // A wall clock that is set, by hours and by a second, and behaviour that must not depend on it: back-offs, deadlines, delays of probes, the order of attempts.
 // A sleep of the host equals a wall clock that is set forward: the clock of intervals did not advance.
 import t from 'tap';
+import { readObservedTimes, writeObservedPod, writeObservedTimes } from '../../src/domain/checkpoints/observed-times.js';
 import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
+import { ApiWorld } from './api-world.js';
 import { minute, podOf, second } from './sim-pods.js';
 
 const hour = 60 * minute;
@@ -12,6 +14,24 @@ const steps = [
   ['forward by a second', second],
   ['an hour asleep', hour],
 ] as const;
+
+/** Sets the wall clock while no agent runs. */
+function setMeanwhile(cluster: SimCluster, node: SimClusterNode, by: number): void {
+  node.kill();
+  cluster.run(5 * second);
+  node.stepWall(by);
+  cluster.run(5 * second);
+  node.start();
+}
+
+/** Or before the agent is killed. */
+function setBefore(cluster: SimCluster, node: SimClusterNode, by: number): void {
+  node.stepWall(by);
+  cluster.run(5 * second);
+  node.kill();
+  cluster.run(5 * second);
+  node.start();
+}
 
 const restarts = (node: SimClusterNode): number => node.status('a')?.containerStatuses?.[0]?.restartCount ?? -1;
 
@@ -72,3 +92,49 @@ for (const [what, by] of steps) {
     });
   }
 }
+
+for (const [what, by] of steps) {
+  for (const [when, set] of [
+    ['while no agent ran', setMeanwhile],
+    ['before the agent was killed', setBefore],
+  ] as const) {
+    t.test(`${what}, ${when}: a deadline comes when it comes`, async (t) => {
+      const world = new ApiWorld(new SimCluster({ seed: 3, apiserver: {}, node: {} }), t);
+      const { cluster, node } = world;
+      cluster.run(20 * second);
+      world.create('a', { spec: { activeDeadlineSeconds: 300 } });
+      cluster.run(100 * second);
+      t.match(node.status('a'), { phase: 'Running' });
+      set(cluster, node, by);
+      cluster.run(186 * second);
+      t.match(node.status('a'), { phase: 'Running' });
+      cluster.run(14 * second);
+      t.match(node.status('a'), { phase: 'Failed', reason: 'DeadlineExceeded' });
+      t.strictSame(cluster.violations, []);
+    });
+
+    t.test(`${what}, ${when}: a probe waits for its initial delay`, async (t) => {
+      const cluster = new SimCluster({ seed: 4 });
+      const node = cluster.node();
+      const probe = { httpGet: { port: 80 }, initialDelaySeconds: 60, periodSeconds: 1, failureThreshold: 1 };
+      node.put('a.yaml', podOf('a', { uid: 'a', spec: { containers: [{ name: 'c', image: 'i', livenessProbe: probe }] } }));
+      t.ok(cluster.runUntil(() => node.status('a')?.containerStatuses?.[0]?.state?.running !== undefined, minute));
+      const startedAt = node.containers('a')[0]?.startedAt ?? 0;
+      cluster.run(5 * second);
+      set(cluster, node, by);
+      t.ok(
+        cluster.runUntil(() => (node.model.performed.get('probing.http') ?? 0) > 0, 3 * minute),
+        'it is tried',
+      );
+      const waited = cluster.now - startedAt;
+      t.ok(waited >= 58 * second && waited < 65 * second, `after ${waited / second} s`);
+    });
+  }
+}
+
+t.test('of another boot nothing is taken over, and what has not come yet is no time of this one', async (t) => {
+  const text = writeObservedTimes('b1', 100, new Map([['u', writeObservedPod({ start: { startTime: '2026-01-01T00:00:00Z', at: 50 }, containers: new Map() })]]));
+  t.match(readObservedTimes(text, 'b1', 200), { ok: true, value: { upTo: 100 } });
+  t.strictSame(readObservedTimes(text, 'b2', 200), { ok: true, value: { bootId: 'b1', upTo: null, pods: new Map() } });
+  t.match(readObservedTimes(text, 'b1', 99), { ok: false, error: 'upTo 100 has not come yet' });
+});

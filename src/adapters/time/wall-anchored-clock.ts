@@ -18,15 +18,18 @@ export interface ClockStep {
 export interface ClockSources {
   /** Since the epoch, in milliseconds. */
   wallMillis(): number;
-  /** Since any moment, in milliseconds with fractions; monotonic. */
+  /** Since the boot of the host, in milliseconds with fractions: CLOCK_MONOTONIC. */
   monotonicMillis(): number;
 }
 
-export const hostClockSources: ClockSources = { wallMillis: () => Date.now(), monotonicMillis: () => performance.now() };
+/** CLOCK_MONOTONIC when `performance.now()` was 0; both read the same clock. */
+const processStartMillis = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+export const hostClockSources: ClockSources = { wallMillis: () => Date.now(), monotonicMillis: () => processStartMillis + performance.now() };
 
 export class WallAnchoredClock {
-  /** Wall time minus monotonic time when the process started. */
-  private readonly offset: Micros;
+  /** The reading of `now` when the host was booted: the same moment for every process, each with a `now` of its own. */
+  readonly bootedAt: Micros;
   private last: Micros = 0;
   /** The last reported offset of the wall clock from `now`. */
   private reportedAhead: Micros = 0;
@@ -35,11 +38,11 @@ export class WallAnchoredClock {
     private readonly report: (step: ClockStep) => void,
     private readonly sources: ClockSources = hostClockSources,
   ) {
-    this.offset = this.wallMicros() - this.monotonic();
+    this.bootedAt = this.wallMicros() - this.monotonic();
   }
 
   now(): Micros {
-    this.last = Math.max(this.last, this.monotonic() + this.offset);
+    this.last = Math.max(this.last, this.monotonic() + this.bootedAt);
     return this.last;
   }
 

@@ -48,6 +48,7 @@ export function kubeletSettings(
     readonly dra: AgentSettings['dra'];
     readonly nodeCgroups: NodeCgroupSettings;
     readonly setAside: AgentSettings['setAside'];
+    readonly observedTimes: AgentSettings['observedTimes'];
   },
 ): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
@@ -95,6 +96,7 @@ export function kubeletSettings(
       alignment: host.alignment,
       dra: host.dra,
       setAside: host.setAside,
+      observedTimes: host.observedTimes,
     },
     node,
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(takenPeriod(c, 'fileCheckFrequency')) },

@@ -42,6 +42,7 @@ import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-fac
 import { kubeletSettings, nodeIpsOf, nodeNameOf } from './kubelet-settings.js';
 import { openListener } from './listener.js';
 import { enforceReserved, nodeCgroupSettings } from './node-cgroups-start.js';
+import { observedTimesSettings } from './observed-times-start.js';
 import { openOomWatch } from './open-oom-watch.js';
 import { openPodResources } from './open-pod-resources.js';
 import { settleProcess } from './own-process.js';
@@ -161,7 +162,8 @@ class DaemonStart {
     const dra = await draSettings(managerPorts.stateFiles, calling());
     const nodeCgroups = nodeCgroupSettings(loaded, startup, await this.resolver.get(tokens.machine).read(null, calling()), host);
     const setAside = await setAsideSettings(endedSteps, managerPorts.stateFiles, logger, calling());
-    const managers = { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment, dra, nodeCgroups, setAside };
+    const observedTimes = await observedTimesSettings(managerPorts, this.context.clock, logger, calling());
+    const managers = { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment, dra, nodeCgroups, setAside, observedTimes };
     const settings = kubeletSettings(loaded, profile, nodeName, sendsEvents, node, credentialProviders, managers);
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());

@@ -7,6 +7,7 @@
 // | runs           | pod operations            | replies of the address `pod/<uid>`     |
 // | pleg, cache    | relist                    | workers, status, housekeeping          |
 // | statuses       | pod operations            | queries, admission                     |
+// | observed       | its own module            | nothing else: it is written down       |
 // | readiness      | runtime polls             | the gate of the loop                   |
 // | probes         | probe workers             | status, pod actions                    |
 // | api            | api objects               | pod sources, environment, admission    |
@@ -61,6 +62,7 @@ import { type ImageCollectionState, newImageCollection, type PressedRound } from
 import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
 import { type NodeCgroupsState, newNodeCgroups } from './node-cgroups-state.js';
 import { type NodeShutdownState, newNodeShutdown } from './node-shutdown-state.js';
+import { newObservedTimes, type ObservedTimesState } from './observed-times-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import type { PodStart } from './pod-start-state.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
@@ -181,6 +183,7 @@ export interface AgentState {
   readonly statuses: Map<string, StatusRecord>;
   /** By pod uid: the moments of the start times in `statuses`. */
   readonly podStarts: Map<string, PodStart>;
+  readonly observed: ObservedTimesState;
   /** The inputs of the computed status, compared by identity to detect that it is current. */
   readonly computed: Map<string, ComputedFrom>;
   /** Why the last start of a container failed, by pod and container; replaced, never changed in place. */
@@ -244,6 +247,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     readiness: newRuntimeReadiness(),
     statuses: new Map(),
     podStarts: new Map(),
+    observed: newObservedTimes(),
     computed: new Map(),
     startFailures: new Map(),
     probes: newProbeRegistry(),

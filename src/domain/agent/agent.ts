@@ -48,6 +48,7 @@ import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { nodeCgroupMachine, nodeCgroupReplied, nodeCgroupsWoken, planNodeCgroups } from './node-cgroups.js';
 import { beginNodeShutdown, nodeShutdownAddress, nodeShutdownReplied, nodeShutdownWoken, planNodeShutdown, shutdownSignalled, shutdownSignalsLost } from './node-shutdown.js';
 import { recordOomKill, warnOfNode } from './node-warnings.js';
+import { beginObservedTimes, observedTimesAddress, observedTimesReplied, planObservedTimes } from './observed-times.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
 import { endRefused, takePodsWhosePreemptionIsDone } from './pod-admission.js';
@@ -105,6 +106,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planResizes(context);
       planAllocationFiles(context);
       planSetAsideFile(context);
+      planObservedTimes(context);
     },
   };
 }
@@ -121,6 +123,7 @@ function take(context: AgentContext, input: AgentInput): void {
       Object.assign(context.state, { startedAt: context.turn.now, startedWall: context.turn.wall, loopEnteredAt: context.turn.now });
       warnOfNode(context, null);
       beginSetAside(context);
+      beginObservedTimes(context);
       pollStatus(context);
       beginRelist(context);
       startImageStore(context);
@@ -277,6 +280,9 @@ function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): vo
     case setAsideMachine:
       setAsideReplied(context, reply);
       return;
+    case observedTimesAddress.machine:
+      observedTimesReplied(context, reply);
+      return;
     case stateFileMachine:
       stateFileReplied(context, reply.address.key, reply);
       return;
@@ -369,6 +375,7 @@ function wokenForAll(context: AgentContext, machine: string): boolean {
     case stateFileMachine:
     case cpuReconcileAddress.machine:
     case draFileAddress.machine:
+    case observedTimesAddress.machine:
       return true;
     case imageStoreAddress.machine:
       askForImages(context);

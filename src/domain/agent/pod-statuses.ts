@@ -235,7 +235,7 @@ function isStaticPodRestart(pod: Pod, mirrored: PodStatus | undefined, change: S
 export function forgetPod(state: AgentState, uid: string): void {
   forgetAllocation(state.allocation, uid);
   state.statuses.delete(uid);
-  state.podStarts.delete(uid);
+  if (state.podStarts.delete(uid)) state.observed.changedStarts.add(uid);
   setUnprepared(state, uid);
   state.computed.delete(uid);
   state.startFailures.delete(uid);

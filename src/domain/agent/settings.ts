@@ -14,6 +14,7 @@ import type { PodSource } from '../pod-sources/pod-config.js';
 import { defaultUserNamespaces, type UserNamespaceSettings } from '../user-namespaces/id-range.js';
 import type { AlignmentSettings } from './alignment-state.js';
 import { defaultNodeCgroups, type NodeCgroupSettings } from './node-cgroups-state.js';
+import type { ObservedTimesSettings } from './observed-times-state.js';
 import type { SetAsideSettings } from './set-aside-state.js';
 
 export interface AgentSettings {
@@ -79,6 +80,8 @@ export interface AgentSettings {
   readonly alignment: AlignmentSettings | null;
   /** Pods whose input has ended earlier agents. */
   readonly setAside: SetAsideSettings;
+  /** When pods and containers started and ended, as an earlier agent observed it. */
+  readonly observedTimes: ObservedTimesSettings;
 }
 
 export const defaultSettings: AgentSettings = {
@@ -116,4 +119,5 @@ export const defaultSettings: AgentSettings = {
   takesPlugins: false,
   alignment: null,
   setAside: { ends: [], forgiven: null },
+  observedTimes: { text: null, bootId: '', bootedAt: 0 },
 };

@@ -59,6 +59,7 @@ const imageGcShape = recordOf({ highThresholdPercent: percent, lowThresholdPerce
 const imagesShape = recordOf({ limits: limitsShape, verification: nullable(verificationShape), credentialProviders: listOf(providerShape) });
 const endFields = { uid: text, namespace: text, name: text, at: integer, version: nullable(text), manifestUid: text, wasAside: flag, file: text };
 const setAsideShape = recordOf({ ends: listOf(recordOf(endFields)), forgiven: nullable(text) });
+const observedTimesShape = recordOf({ text: nullable(text), bootId: text, bootedAt: integer });
 const userNamespacesShape = recordOf({ idsPerPod: wholeNumber(1, 2 ** 32), firstId: wholeNumber(1, 2 ** 32), slots: wholeNumber(1, 2 ** 32) });
 const settingsFields = {
   ...{ nodeName: text, nodeIps: listOf(text), podLogsDirectory: text, containerLogLinks: nullable(text), apiserver: flag },
@@ -70,6 +71,7 @@ const settingsFields = {
   declaredFeatures: nullable(listOf(text)),
   resizeGates: recordOf({ podLevel: flag, initContainers: flag }),
   setAside: setAsideShape,
+  observedTimes: observedTimesShape,
 };
 const settingsShape = recordOf({ ...settingsFields, sources: listOf(oneOf(['api', 'file', 'http'])) });
 const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'>, Shape>> = {

@@ -1,6 +1,6 @@
 // When a pod's containers were created, started and ended, by the monotonic clock. The runtime's timestamps are of the wall clock; they are limited
 // by the agent's own observations: not before it last saw the container in another state, and not after now. Containers from before the agent's start
-// use their timestamps alone.
+// use what an earlier agent has written down (`agent/observed-times.ts`), and without that their timestamps alone.
 // Invariant: a recorded moment never changes, even if the wall clock is set.
 import type { Micros } from '../../ports/micros.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
@@ -18,6 +18,11 @@ export interface ContainerMoments {
 /** By container id. */
 export type PodMoments = ReadonlyMap<string, ContainerMoments>;
 
+/** Neither has a container or a moment more than the other, where one was made from the other by `podMoments`. */
+export function sameMoments(a: PodMoments, b: PodMoments): boolean {
+  return a.size === b.size && [...a].every(([id, moments]) => b.get(id) === moments);
+}
+
 /**
  * The moments of all containers in the status.
  * @param before the pod's recorded moments
@@ -27,13 +32,17 @@ export function podMoments(before: PodMoments | null, status: PodRuntimeStatus, 
   return new Map(status.containers.map((container) => [container.id, momentsOf(before?.get(container.id) ?? null, container, seenAt, clocks)]));
 }
 
-/** A container without recorded moments: uses its timestamps. */
-export function unseenMoments(container: RuntimeContainerStatus, clocks: Clocks): ContainerMoments {
-  return momentsOf(null, container, null, clocks);
+/**
+ * A container without recorded moments: uses its timestamps.
+ * @param notBefore see `PodCache.observedBefore`
+ */
+export function unseenMoments(container: RuntimeContainerStatus, notBefore: Micros | null, clocks: Clocks): ContainerMoments {
+  return momentsOf(null, container, notBefore, clocks);
 }
 
 function momentsOf(known: ContainerMoments | null, container: RuntimeContainerStatus, seenAt: Micros | null, clocks: Clocks): ContainerMoments {
   const { startedAt, finishedAt } = container;
+  if (known !== null && (known.startedAt !== null || startedAt === null) && (known.endedAt !== null || finishedAt === null)) return known;
   const earliest = seenAt ?? Number.NEGATIVE_INFINITY;
   const createdAt = known?.createdAt ?? momentOf(container.createdAt, clocks, earliest);
   return {

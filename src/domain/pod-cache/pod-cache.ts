@@ -5,7 +5,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import type { Clocks } from '../values/instant.js';
-import { type ContainerMoments, type PodMoments, podMoments, unseenMoments } from './container-moments.js';
+import { type ContainerMoments, type PodMoments, podMoments, sameMoments, unseenMoments } from './container-moments.js';
 
 /** Without a status: the last inspection failed. */
 export type CachedPodStatus = { readonly kind: 'status'; readonly status: PodRuntimeStatus } | { readonly kind: 'failed'; readonly error: PortFailure };
@@ -25,12 +25,16 @@ export interface PodCache {
   globalTime: Micros | null;
   /** By pod uid: the moments of its containers' transitions. */
   readonly moments: Map<string, PodMoments>;
+  /** Pods whose entry in `moments` was changed or removed; who writes them down empties it. */
+  readonly changedMoments: Set<string>;
+  /** What `moments` lacks has happened after this, as an earlier agent has written down; null: not known. */
+  observedBefore: Micros | null;
   /** Pods that the last full relist found changed and whose status is still awaited, with the full relist up to which theirs is fresh. */
   readonly behind: Map<string, Micros | null>;
 }
 
 export function newPodCache(): PodCache {
-  return { entries: new Map(), globalTime: null, moments: new Map(), behind: new Map() };
+  return { entries: new Map(), globalTime: null, moments: new Map(), changedMoments: new Set(), observedBefore: null, behind: new Map() };
 }
 
 /** The cached status. A pod that the runtime doesn't have reads as an empty status. */
@@ -51,19 +55,23 @@ export function setPodCache(cache: PodCache, uid: string, cached: CachedPodStatu
 
 export function deleteFromPodCache(cache: PodCache, uid: string): void {
   cache.entries.delete(uid);
-  cache.moments.delete(uid);
+  if (cache.moments.delete(uid)) cache.changedMoments.add(uid);
 }
 
 /** Records the moments of a pod's containers. Call it before the pod's cached status is replaced. */
 export function noteMoments(cache: PodCache, status: PodRuntimeStatus, clocks: Clocks): void {
   const { uid } = status;
   const entry = cache.entries.get(uid);
-  const looks = [entry?.modified ?? null, entry?.observed ?? null, fullRelistOf(cache, uid)].filter((time) => time !== null);
-  cache.moments.set(uid, podMoments(cache.moments.get(uid) ?? null, status, looks.length === 0 ? null : Math.max(...looks), clocks));
+  const looks = [entry?.modified ?? null, entry?.observed ?? null, fullRelistOf(cache, uid), cache.observedBefore].filter((time) => time !== null);
+  const before = cache.moments.get(uid) ?? null;
+  const moments = podMoments(before, status, looks.length === 0 ? null : Math.max(...looks), clocks);
+  if (before !== null && sameMoments(before, moments)) return;
+  cache.moments.set(uid, moments);
+  cache.changedMoments.add(uid);
 }
 
 export function containerMoments(cache: PodCache, uid: string, container: RuntimeContainerStatus, clocks: Clocks): ContainerMoments {
-  return cache.moments.get(uid)?.get(container.id) ?? unseenMoments(container, clocks);
+  return cache.moments.get(uid)?.get(container.id) ?? unseenMoments(container, cache.observedBefore, clocks);
 }
 
 /** The pod's cached status was still current at `time`. No effect for a pod that is not cached. */

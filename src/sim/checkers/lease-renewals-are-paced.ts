@@ -1,11 +1,11 @@
 // While the agent runs, the node's lease is renewed at its pace, by the clock that is never set: setting the wall clock neither delays a renewal nor
-// makes renewals follow each other without a pause.
+// makes renewals follow each other without a pause. An agent that stops renewing is noticed, too, without a further renewal.
 import type { Micros } from '../../ports/micros.js';
 import type { Checker } from './checker.js';
 
 interface Renewals {
-  /** Of the last write or read of the lease; null: none yet. */
-  lastAt: Micros | null;
+  /** Of the last write or read of the lease, or of the start of the agent. */
+  lastAt: Micros;
   /** Writes within the last second. */
   recent: readonly Micros[];
 }
@@ -18,14 +18,20 @@ const longestPause: Micros = 120 * second;
 
 export const leaseRenewalsArePaced: Checker<Renewals> = {
   name: 'lease-renewals-are-paced',
-  fresh: () => ({ lastAt: null, recent: [] }),
-  look(memory, what, { now }, report) {
-    if (what.kind === 'started') Object.assign(memory, { lastAt: null, recent: [] });
+  fresh: () => ({ lastAt: Number.POSITIVE_INFINITY, recent: [] }),
+  look(memory, what, { now, running, agent }, report) {
+    if (what.kind === 'started') Object.assign(memory, { lastAt: now, recent: [] });
+    if (what.kind === 'step' && running && agent.settings.apiserver) {
+      // The first agent of a world isn't announced.
+      if (memory.lastAt === Number.POSITIVE_INFINITY) memory.lastAt = now;
+      if (now - memory.lastAt <= longestPause) return;
+      report(`the lease was left alone for ${(now - memory.lastAt) / second} s`);
+      memory.lastAt = now;
+    }
     if (what.kind !== 'command' || !what.command.op.startsWith('api')) return;
     const { op, request } = what.command;
     if (op !== 'apiWriter.update' && op !== 'apiWriter.create' && op !== 'apiReader.get') return;
     if (request.resource.plural !== 'leases') return;
-    if (memory.lastAt !== null && now - memory.lastAt > longestPause) report(`the lease was left alone for ${(now - memory.lastAt) / second} s`);
     memory.lastAt = now;
     if (op === 'apiReader.get') return;
     memory.recent = [...memory.recent.filter((at) => now - at < second), now];

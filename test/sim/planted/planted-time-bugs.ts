@@ -56,6 +56,31 @@ function setTheWallBeforeADeadline(cluster: SimCluster): void {
   cluster.run(200 * second);
 }
 
+/** Takes nothing over from what an earlier agent has written down. */
+function forgetsWhatWasObserved(): (state: KubeletState) => KubeletMachine {
+  return planted({
+    after({ agent }, _turn, input) {
+      if (!('type' in input) || input.type !== 'start') return;
+      agent.podStarts.clear();
+      agent.cache.moments.clear();
+      agent.cache.observedBefore = null;
+    },
+  });
+}
+
+function restartWithTheWall(by: number): (cluster: SimCluster) => void {
+  return (cluster) => {
+    const world = new ApiWorld(cluster, { ok: () => true });
+    cluster.run(20 * second);
+    world.create('a', { spec: { activeDeadlineSeconds: 1000 } });
+    cluster.run(15 * minute);
+    cluster.node().kill();
+    cluster.node().stepWall(by);
+    cluster.node().start();
+    cluster.run(20 * minute);
+  };
+}
+
 /** Writes the lease with each step. */
 function renewsAlways(): (state: KubeletState) => KubeletMachine {
   let count = 0;
@@ -77,9 +102,24 @@ function runOne(cluster: SimCluster): void {
   cluster.run(minute);
 }
 
+/** Never renews its lease again. */
+function leavesItsLease(): (state: KubeletState) => KubeletMachine {
+  return planted({
+    input: (input) => (input.type === 'wake' && input.address.machine === 'lease' ? { type: 'wake', address: { machine: 'sync', key: 'none' } } : input),
+  });
+}
+
+function runForFiveMinutes(cluster: SimCluster): void {
+  new ApiWorld(cluster, { ok: () => true }).create('a');
+  cluster.run(5 * minute);
+}
+
 export const plantedTimeBugs = [
   { name: 'starts a crash loop over when the clock is set', checker: 'restarts-wait', agent: startsOverWithTheWall, play: crashWhileTheWallIsSet },
   { name: 'counts attempts from the wrong instance', checker: 'attempts-go-up', agent: countsByStamp, play: crashTwice },
   { name: 'ends a pod by the wall clock', checker: 'deadlines-come-when-due', agent: endsByTheWall, play: setTheWallBeforeADeadline },
+  { name: 'ends a pod by its timestamp after a restart', checker: 'deadlines-come-when-due', agent: forgetsWhatWasObserved, play: restartWithTheWall(120 * minute) },
+  { name: 'keeps a pod by its timestamp after a restart', checker: 'deadlines-come-when-due', agent: forgetsWhatWasObserved, play: restartWithTheWall(-120 * minute) },
   { name: 'renews its lease without a pause', checker: 'lease-renewals-are-paced', agent: renewsAlways, play: runOne },
+  { name: 'stops to renew its lease', checker: 'lease-renewals-are-paced', agent: leavesItsLease, play: runForFiveMinutes },
 ] as const;

@@ -1,0 +1,22 @@
+// What an earlier kubelet has written down about the times of pods and containers, and the boot that its clock belongs to. An unreadable file never prevents a start.
+import type { ObservedTimesSettings } from '../../domain/agent/observed-times-state.js';
+import { observedTimesFileName } from '../../domain/checkpoints/observed-times.js';
+import type { Call } from '../../ports/operation.js';
+import type { Logger } from '../../ports/outbound/logger.js';
+import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
+import type { Clock } from '../clock.js';
+
+export async function observedTimesSettings(
+  { machine, stateFiles }: Pick<OutboundPorts, 'machine' | 'stateFiles'>,
+  { bootedAt }: Clock,
+  logger: Logger,
+  call: Call,
+): Promise<ObservedTimesSettings> {
+  const { bootId } = await machine.read(null, call);
+  try {
+    return { text: await stateFiles.read({ name: observedTimesFileName }, call), bootId, bootedAt };
+  } catch (error) {
+    logger.log('warn', 'Times that an earlier kubelet observed cannot be used', { file: observedTimesFileName, err: error instanceof Error ? error.message : String(error) });
+    return { text: null, bootId, bootedAt };
+  }
+}
