@@ -4,6 +4,11 @@ import type { CadvisorContainer, CadvisorMachine } from '../../src/adapters/metr
 const line = { total: 1_000_000, avg10: 1, avg60: 2, avg300: 3 };
 const pressure = { full: line, some: line };
 
+const disk = {
+  ...{ reads: 1, readsMerged: 2, sectorsRead: 3, readMillis: 4000, writes: 5, writesMerged: 6, sectorsWritten: 7, writeMillis: 8000 },
+  ...{ inProgress: 9, busyMillis: 10_000, weightedMillis: 11_000 },
+};
+
 export const busyContainer: CadvisorContainer = {
   ...{ id: '/kubepods/poda/c1', container: 'c', image: 'busybox', name: 'c1', namespace: 'default', pod: 'a', readAtMillis: 1_700_000_000_000, startedAtMillis: 1_600_000_000_000 },
   counters: {
@@ -19,7 +24,7 @@ export const busyContainer: CadvisorContainer = {
   },
   interfaces: [{ name: 'eth0', rxBytes: 1, rxPackets: 1, rxErrors: 0, rxDropped: 0, txBytes: 1, txPackets: 1, txErrors: 0, txDropped: 0 }],
   openFiles: { descriptors: 3, sockets: 1, openFilesMax: 1024 },
-  filesystems: [{ device: '/dev/sda1', capacityBytes: 10, usedBytes: 5, inodes: 9, inodesFree: 3 }],
+  filesystems: [{ device: '/dev/sda1', capacityBytes: 10, usedBytes: 5, inodes: 9, inodesFree: 3, disk }],
 };
 
 export const busyMachine: CadvisorMachine = {

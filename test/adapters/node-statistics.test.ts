@@ -11,6 +11,7 @@ import {
   directFilesUsage,
   ProcessReader,
   parseBootTime,
+  parseDiskstats,
   parseNetDev,
   parseTaskCount,
   readCgroupLayout,
@@ -143,6 +144,20 @@ t.test('this host', { skip: readCgroupLayout('/proc/self/mountinfo').hierarchies
   t.ok((second?.counters.cpu?.usageNanos ?? 0) - (first?.counters.cpu?.usageNanos ?? 0) >= 50_000_000, 'the time that this process has burnt is in it');
   t.ok((first?.counters.memory?.usageBytes ?? 0) > 1_000_000);
   t.ok(parseNetDev(readFileSync('/proc/self/net/dev', 'utf8')).every(({ name }) => name !== 'lo'));
+  const disks = parseDiskstats(' 254       0 vda 65070 12 3434 99 71 8 900 120 3 5000 219 0 0 0 0 11 2\n   7 0 loop0 1 2\n\n');
+  t.strictSame(
+    [...disks],
+    [
+      [
+        '254:0',
+        {
+          ...{ reads: 65070, readsMerged: 12, sectorsRead: 3434, readMillis: 99, writes: 71, writesMerged: 8, sectorsWritten: 900, writeMillis: 120 },
+          ...{ inProgress: 3, busyMillis: 5000, weightedMillis: 219 },
+        },
+      ],
+    ],
+  );
+  t.ok([...parseDiskstats(readFileSync('/proc/diskstats', 'utf8')).keys()].every((number) => /^\d+:\d+$/.test(number)));
   t.ok((parseBootTime(readFileSync('/proc/stat', 'utf8')) ?? 0) > 1_000_000_000);
   t.ok((parseTaskCount(readFileSync('/proc/loadavg', 'utf8')) ?? 0) > 1);
   const processes = new ProcessReader({ native });

@@ -30,10 +30,10 @@ export function matches(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
 
-const goRuntime = 'there is no Go runtime here: nodejs_* tells of the event loop, the collector and the heap';
-const apiMachinery = 'of a library that every Kubernetes server carries; nothing in a kubelet moves it';
-const transports = 'connections are kept by identity here, not in a cache; a program for credentials is told of in the log';
-const constantZero = 'a constant 0 that the reference itself is about to drop';
+const goRuntime = 'there is no Go runtime here: nodejs_* covers the event loop, the garbage collector and the heap';
+const apiMachinery = 'belongs to a library that every Kubernetes server includes; no code of a kubelet changes its value';
+const transports = 'connections are kept by identity, not in a cache; the log reports credential programs';
+const constantZero = 'always 0 in the Go kubelet, which plans to remove it';
 
 /** Recorded, and not here. */
 export const leftOut: readonly Difference[] = [
@@ -49,21 +49,16 @@ export const leftOut: readonly Difference[] = [
   ['cardinality_enforcement_unexpected_categorizations_total', apiMachinery],
   ['disabled_metrics_total', 'no family can be switched off'],
   ['hidden_metrics_total', 'no family is hidden'],
-  ['workqueue_*', 'work is not queued by a library: one machine decides, and its queues are bounded in ARCHITECTURE.md'],
-  ['force_cleaned_failed_volume_*', 'volumes of a killed agent are taken down by the same operations as others, and counted there'],
-  ['kubelet_topology_manager_admission_duration_ms', 'a decision of the machine takes no time that it knows of'],
-  ['kubelet_evented_pleg_connection_*', 'the stream of events counts among the calls of the runtime (get_container_events)'],
-  ['kubelet_imagemanager_inmemory_pullintents_usage_percent', 'intents are not kept in a bounded memory of their own'],
-  ['kubelet_pod_watch_events_dropped_total', 'there is no watch of pods for others'],
+  ['workqueue_*', 'no library queues the work: one machine decides, and ARCHITECTURE.md lists the limits of its queues'],
+  ['force_cleaned_failed_volume_*', 'volumes that a killed kubelet left are torn down by the same operations as others, and counted there'],
+  ['kubelet_topology_manager_admission_duration_ms', 'the machine has no clock that runs during a decision'],
+  ['kubelet_evented_pleg_connection_*', 'the event stream is counted with the calls to the runtime (get_container_events)'],
+  ['kubelet_imagemanager_inmemory_pullintents_usage_percent', 'pull intents have no separate bounded memory'],
+  ['kubelet_pod_watch_events_dropped_total', 'this kubelet offers no watch of its pods'],
   ['scrape_error', 'deprecated, and hidden unless asked for: `resource_scrape_error` says the same'],
   ['container_cpu_load_*', constantZero],
   ['container_tasks_state', constantZero],
   ['container_health_state', constantZero],
-  ['container_fs_io_*', 'cgroups do not tell it; the reference shows the disks of the host here'],
-  ['container_fs_read_seconds_total', 'cgroups do not tell it; the reference shows the disks of the host here'],
-  ['container_fs_write_seconds_total', 'cgroups do not tell it; the reference shows the disks of the host here'],
-  ['container_fs_reads_merged_total', 'cgroups do not tell it; the reference shows the disks of the host here'],
-  ['container_fs_writes_merged_total', 'cgroups do not tell it; the reference shows the disks of the host here'],
   ['machine_cpu_books', 'of mainframes'],
   ['machine_cpu_drawers', 'of mainframes'],
   ['machine_nvm_*', 'a constant 0 without persistent memory'],
@@ -143,5 +138,5 @@ export const ours: readonly Difference[] = [
   ['nodejs_*', goRuntime],
   ['process_cpu_user_seconds_total', 'prom-client splits the CPU time'],
   ['process_cpu_system_seconds_total', 'prom-client splits the CPU time'],
-  ['process_heap_bytes', 'prom-client tells the data segment'],
+  ['process_heap_bytes', 'prom-client reports the data segment'],
 ];

@@ -18,9 +18,11 @@ export type {
 } from './stats/cgroup-counters.js';
 export { CgroupReader, type CgroupReaderOptions, cgroupsReadMax, type ReadCgroup, statsDescriptorsMax } from './stats/cgroup-reader.js';
 export {
+  type DiskCounters,
   type InterfaceCounters,
   type OpenFiles,
   parseBootTime,
+  parseDiskstats,
   parseNetDev,
   parseOpenFilesLimit,
   parseTaskCount,

@@ -1,7 +1,7 @@
 // The families of /metrics/cadvisor: the kernel's counters of each cgroup, with cAdvisor's names and labels.
 // Invariants: every container_* series has the labels container, id, image, name, namespace and pod, blank when unknown; a family without
 // a value for a cgroup has no series for it.
-import type { CgroupCounters, DeviceIo, InterfaceCounters, MemoryCounters, Pressure } from '../linux/index.js';
+import type { CgroupCounters, DeviceIo, DiskCounters, InterfaceCounters, MemoryCounters, Pressure } from '../linux/index.js';
 import { escapedLabel, labelText, MetricFamily, type MetricType } from './metrics-text.js';
 
 export interface CadvisorContainer {
@@ -29,6 +29,8 @@ export interface CadvisorFilesystem {
   readonly usedBytes: number;
   readonly inodes: number;
   readonly inodesFree: number;
+  /** Of the disk below it; null: there is none, or it is not known. */
+  readonly disk: DiskCounters | null;
 }
 
 export interface CadvisorMachine {
@@ -145,12 +147,17 @@ export class CadvisorFamilies {
     this.gauge('container_ulimits_soft', help).add(labels(['ulimit', 'max_open_files']), openFiles.openFilesMax, at);
   }
 
-  private addFilesystem(labels: Labels, { device, capacityBytes, usedBytes, inodes, inodesFree }: CadvisorFilesystem, at: number): void {
+  private addFilesystem(labels: Labels, { device, capacityBytes, usedBytes, inodes, inodesFree, disk }: CadvisorFilesystem, at: number): void {
     const named = labels(['device', device]);
     this.gauge('container_fs_inodes_free', 'Number of available Inodes').add(named, inodesFree, at);
     this.gauge('container_fs_inodes_total', 'Number of Inodes').add(named, inodes, at);
     this.gauge('container_fs_limit_bytes', 'Number of bytes that can be consumed by the container on this filesystem.').add(named, capacityBytes, at);
     this.gauge('container_fs_usage_bytes', 'Number of bytes that are consumed by the container on this filesystem.').add(named, usedBytes, at);
+    if (disk === null) return;
+    for (const [name, help, of] of diskSeconds) this.counter(name, help).add(named, disk[of] / 1e3, at);
+    this.counter('container_fs_reads_merged_total', 'Cumulative count of reads merged').add(named, disk.readsMerged, at);
+    this.counter('container_fs_writes_merged_total', 'Cumulative count of writes merged').add(named, disk.writesMerged, at);
+    this.gauge('container_fs_io_current', 'Number of I/Os currently in progress').add(named, disk.inProgress, at);
   }
 
   private addIo(labels: Labels, { device, readBytes, writeBytes, reads, writes }: DeviceIo, at: number): void {
@@ -217,6 +224,14 @@ const memoryGauges: readonly (readonly [name: string, help: string, of: keyof Me
   ['container_memory_working_set_bytes', 'Current working set in bytes.', 'workingSetBytes'],
   ['container_memory_total_active_file_bytes', 'Current total active file in bytes.', 'activeFileBytes'],
   ['container_memory_total_inactive_file_bytes', 'Current total inactive file in bytes.', 'inactiveFileBytes'],
+];
+
+/** Of the disks of the host, which have these counters; cgroups have not. */
+const diskSeconds: readonly (readonly [name: string, help: string, of: keyof DiskCounters])[] = [
+  ['container_fs_read_seconds_total', 'Cumulative count of seconds spent reading', 'readMillis'],
+  ['container_fs_write_seconds_total', 'Cumulative count of seconds spent writing', 'writeMillis'],
+  ['container_fs_io_time_seconds_total', 'Cumulative count of seconds spent doing I/Os', 'busyMillis'],
+  ['container_fs_io_time_weighted_seconds_total', 'Cumulative weighted I/O time in seconds', 'weightedMillis'],
 ];
 
 const networkCounters: readonly (readonly [name: string, help: string, of: Exclude<keyof InterfaceCounters, 'name'>])[] = [

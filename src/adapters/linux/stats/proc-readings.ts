@@ -37,6 +37,38 @@ export function parseNetDev(text: string): readonly InterfaceCounters[] {
   return found;
 }
 
+export interface DiskCounters {
+  readonly reads: number;
+  readonly readsMerged: number;
+  readonly sectorsRead: number;
+  readonly readMillis: number;
+  readonly writes: number;
+  readonly writesMerged: number;
+  readonly sectorsWritten: number;
+  readonly writeMillis: number;
+  readonly inProgress: number;
+  readonly busyMillis: number;
+  readonly weightedMillis: number;
+}
+
+/** The text of /proc/diskstats by `major:minor`; see the kernel's Documentation/admin-guide/iostats.rst. */
+export function parseDiskstats(text: string): ReadonlyMap<string, DiskCounters> {
+  const found = new Map<string, DiskCounters>();
+  for (const line of text.split('\n')) {
+    const [major, minor, , ...rest] = line.trim().split(/ +/);
+    const counters = rest.map(Number);
+    if (major === undefined || minor === undefined || counters.length < 11 || counters.some(Number.isNaN)) continue;
+    const [reads = 0, readsMerged = 0, sectorsRead = 0, readMillis = 0, writes = 0, writesMerged = 0, sectorsWritten = 0, writeMillis = 0] = counters;
+    const [inProgress = 0, busyMillis = 0, weightedMillis = 0] = counters.slice(8);
+    const [read, written] = [
+      { reads, readsMerged, sectorsRead, readMillis },
+      { writes, writesMerged, sectorsWritten, writeMillis },
+    ];
+    found.set(`${major}:${minor}`, { ...read, ...written, inProgress, busyMillis, weightedMillis });
+  }
+  return found;
+}
+
 /** The kernel's start in seconds since the epoch, from /proc/stat; null if missing. */
 export function parseBootTime(text: string): number | null {
   const seconds = /^btime (\d+)$/m.exec(text)?.[1];

@@ -8,6 +8,7 @@ import {
   directFilesUsage,
   ProcessReader,
   parseBootTime,
+  parseDiskstats,
   parseOpenFilesLimit,
   parseTaskCount,
   readCgroupLayout,
@@ -251,7 +252,9 @@ async function rootFilesystems(port: PortOf<FilesystemUsageOperations>, rootDire
   const mounts = parseMountinfo(readOr('/proc/self/mountinfo')).filter(({ mountPoint }) => within(mountPoint));
   const mount = mounts.reduce((best, one) => (one.mountPoint.length >= (best?.mountPoint.length ?? 0) ? one : best), mounts[0]);
   const { capacityBytes = 0, usedBytes = 0, inodes = 0, inodesFree = 0 } = numbers;
-  return [{ device: mount?.source ?? '', capacityBytes, usedBytes, inodes, inodesFree }];
+  // A file system without a disk of its own (overlay, network) has a number that no disk has.
+  const disk = parseDiskstats(readOr('/proc/diskstats')).get(mount?.majorMinor ?? '') ?? null;
+  return [{ device: mount?.source ?? '', capacityBytes, usedBytes, inodes, inodesFree, disk }];
 }
 
 let devices: ReadonlyMap<string, string> | null = null;
