@@ -60,7 +60,7 @@ const rows: readonly Row[] = [
   {
     sentence: 'the certificate of another node',
     make: (config, server) => Object.assign(config, JSON.parse(server.kubeconfig({ commonName: 'system:node:other', organizations: ['system:nodes'] }))),
-    says: /Unable to register node with API server.*node 'other' cannot read 'n1', only its own Node object/,
+    says: /Unable to register node with API server, error getting existing node.*node 'other' cannot read 'n1', only its own Node object/,
   },
   {
     sentence: 'a token that nobody knows',

@@ -205,6 +205,36 @@ t.test('a node that is cordoned', async (t) => {
   t.equal(run.events('NodeSchedulable').length, 1);
 });
 
+t.test('the log says which call of a registration has failed', async (t) => {
+  for (const [operation, failure] of [
+    ['create.nodes', 'Unable to register node with API server'],
+    ['get.nodes', 'Unable to register node with API server, error getting existing node'],
+    ['patch.nodes/status', 'Unable to reconcile node with API server,error updating node'],
+  ] as const) {
+    let lines: string[] = [];
+    const log: SimClusterOptions['log'] = (_node, _now, _level, message, fields) => {
+      if (/regist|reconcile/.test(message)) lines.push(`${message}: ${fields.err ?? ''}`);
+    };
+    const run = new NodeRun({ log }).run(20 * second);
+    t.strictSame(lines, ['Successfully registered node: '], 'a new node');
+    const node = run.cluster.node();
+    node.kill();
+    lines = [];
+    // What the patch has to change.
+    run.admin.patch('nodes', 'n1', { metadata: { labels: { 'kubernetes.io/hostname': 'other' } } }, null, null);
+    run.cluster.apiserver.setFaults([{ operation, trigger: {}, action: { kind: 'error', code: 500, message: 'out of order', retryAfterSeconds: null } }], run.cluster.now);
+    node.start();
+    run.run(5 * second);
+    const before = operation === 'patch.nodes/status' ? ['Node was previously registered: '] : [];
+    t.strictSame(lines.slice(0, before.length + 1), [...before, `${failure}: out of order`], operation);
+    run.cluster.apiserver.setFaults([], run.cluster.now);
+    lines = [];
+    run.run(20 * second);
+    t.strictSame(lines, ['Node was previously registered: ', 'Successfully registered node: '], `${operation} works again`);
+    t.equal(run.node?.metadata.labels?.['kubernetes.io/hostname'], 'n1');
+  }
+});
+
 t.test('the same seed gives the same run', async (t) => {
   const hash = () => new NodeRun({ hash: true }).run(3 * minute).cluster.hash;
   t.equal(hash(), hash());

@@ -27,7 +27,17 @@ import { factsOf, isReady, type NodeView, nameToResolve } from './node-facts-of.
 import { nodeStatusChanged, nodeStatusPatch } from './node-patch.js';
 import type { NodeReporter } from './node-reporter-state.js';
 import { type NodeUpdate, updatedNode } from './node-status.js';
-import { existingNodePatched, existingNodeRead, initialNode, nodeCreated, type RegistrationReply, type RegistrationStep, registrationWait } from './registration.js';
+import {
+  existingNodePatched,
+  existingNodeRead,
+  initialNode,
+  nodeCreated,
+  type RegistrationCall,
+  type RegistrationReply,
+  type RegistrationStep,
+  registrationFailures,
+  registrationWait,
+} from './registration.js';
 import { nextStatusUpdateAt, type ReportStep, reportFailed, startReport, statusComputed, statusSent } from './status-report.js';
 
 export type NodeOperations = Flattened<{
@@ -163,22 +173,25 @@ function registrationAnswered(reporter: NodeReporter, reply: Reply<NodeOperation
   const { outcome } = reply;
   const node = outcome.ok ? (outcome.value as Node) : null;
   if (reply.slot === 'create') {
-    register(reporter, nodeCreated(registrationReply(outcome)), node, outcome.ok ? null : outcome.error, context);
+    register(reporter, nodeCreated(registrationReply(outcome)), 'create', outcome, context);
     return;
   }
   if (reply.slot === 'get') {
+    if (node !== null) context.turn.log('info', 'Node was previously registered', { node: reporter.settings.nodeName });
     // Events for a new Node don't apply to an existing one.
     reporter.pendingEvents = [];
     reporter.base = node;
     const step = existingNodeRead(node, reporter.made as Node, reporter.machine?.hasDeviceCheckpoint === false);
-    register(reporter, step, node, outcome.ok ? null : outcome.error, context);
+    register(reporter, step, 'get', outcome, context);
     return;
   }
-  register(reporter, existingNodePatched(outcome.ok), node, outcome.ok ? null : outcome.error, context);
+  register(reporter, existingNodePatched(outcome.ok), 'patch', outcome, context);
 }
 
-function register(reporter: NodeReporter, step: RegistrationStep, node: Node | null, error: PortFailure | null, context: NodeContext): void {
+function register(reporter: NodeReporter, step: RegistrationStep, call: RegistrationCall, outcome: Reply<NodeOperations>['outcome'], context: NodeContext): void {
   const { turn } = context;
+  const node = outcome.ok ? (outcome.value as Node) : null;
+  const error = outcome.ok ? null : outcome.error;
   const { nodeName } = reporter.settings;
   switch (step.kind) {
     case 'get':
@@ -188,7 +201,7 @@ function register(reporter: NodeReporter, step: RegistrationStep, node: Node | n
       patch(reporter, 'main', reporter.base as Node, step.node, context);
       return;
     case 'retry':
-      turn.log('error', 'Unable to register node with API server', { node: nodeName, err: error?.message ?? null });
+      turn.log('error', registrationFailures[call], { node: nodeName, err: error?.message ?? null });
       holdRegistration(reporter, context, error?.retryAfterMicros ?? 0);
       return;
     case 'registered':

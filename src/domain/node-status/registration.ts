@@ -57,6 +57,15 @@ export function registrationWait(n: number): Micros {
 export type RegistrationReply = 'ok' | 'already-exists' | 'forbidden' | 'failed';
 export type RegistrationStep = { readonly kind: 'get' } | { readonly kind: 'patch'; readonly node: Node } | { readonly kind: 'registered' } | { readonly kind: 'retry' };
 
+export type RegistrationCall = 'create' | 'get' | 'patch';
+
+/** What the log says when a call fails, in the Go kubelet's words. */
+export const registrationFailures: Readonly<Record<RegistrationCall, string>> = {
+  create: 'Unable to register node with API server',
+  get: 'Unable to register node with API server, error getting existing node',
+  patch: 'Unable to reconcile node with API server,error updating node',
+};
+
 export function nodeCreated(reply: RegistrationReply): RegistrationStep {
   if (reply === 'ok') return { kind: 'registered' };
   // A kubelet that may not create nodes may still update its own, created by another client.
