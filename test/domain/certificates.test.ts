@@ -289,6 +289,17 @@ t.test('a client without a certificate ends the process, when the server answers
   t.equal(expired.ended, 'The currently active client certificate has expired and the server is responsive, exiting.');
 });
 
+t.test('an attempt whose watch never ends is over at its time, also after the check for the end of the certificate in use', async (t) => {
+  const outside = new Outside('client', template, { endsWithout: true });
+  outside.inUse = facts(-9 * hour, 5 * 60 * second);
+  outside.status = null;
+  outside.feed({ type: 'begin' }).pass(10 * second);
+  t.equal(outside.state.phase, 'watching');
+  outside.pass(16 * 60 * second);
+  t.equal(outside.created.length, 2, 'another request is made');
+  t.match(outside.log.join(), /timed out waiting for the condition/);
+});
+
 t.test('a serving certificate follows the addresses of the node', async (t) => {
   const one = servingTemplate('n1', [{ type: 'InternalIP', address: '10.0.0.1' }], false);
   const two = servingTemplate('n1', [{ type: 'InternalIP', address: '10.0.0.2' }], false);

@@ -72,6 +72,14 @@ t.test('over TLS to a server of plain HTTP: once more without TLS and without cr
   t.strictSame(events, [[null, 'Warning', 'LifecycleHTTPFallback', text]]);
 });
 
+t.test('a request over TLS that an earlier run has sent is repeated without TLS, too', async (t) => {
+  const { context, asked, hook } = begun({ httpGet: { port: 8443, scheme: 'HTTPS' } }, '10.0.0.9', true);
+  if (hook.kind === 'failed') throw new Error(hook.message);
+  t.strictSame(asked, [], 'it is waited for');
+  t.strictSame(hookAnswered(hook.hook, plain, context), { kind: 'again' });
+  t.match(asked, [['probing.http', 'preStop/id', { url: 'http://10.0.0.9:8443' }]]);
+});
+
 t.test('plain HTTP from the beginning tells of no fallback', async (t) => {
   const { context, events, hook } = begun({ httpGet: { port: 80, scheme: 'HTTP' } });
   if (hook.kind === 'failed') throw new Error(hook.message);

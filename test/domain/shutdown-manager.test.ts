@@ -62,9 +62,9 @@ t.test('every state and event', async (t) => {
       'time is up': (at) => looked({ ...at, now: at.manager.run?.deadline ?? at.now }),
     },
     nameOf: ({ manager, gone }) => {
-      const { phase, hasWatched, shuttingDown, run, startedAt, endedAt } = manager;
+      const { phase, hasWatched, shuttingDown, run, startedAt, endedAt, isOutdated } = manager;
       const group = run === null ? '-' : `${run.index} ${run.deadline !== null}`;
-      return [phase, hasWatched, shuttingDown, group, startedAt !== null, endedAt !== null, [...gone].sort().join()].join(' ');
+      return [phase, isOutdated, hasWatched, shuttingDown, group, startedAt !== null, endedAt !== null, [...gone].sort().join()].join(' ');
     },
     problems: ({ manager, done }, before, event) => [
       ...(manager.phase === 'pausing' || manager.retryAt === null ? [] : ['a wait without a pause']),
@@ -74,11 +74,26 @@ t.test('every state and event', async (t) => {
       ...(done.some(({ kind }) => kind === 'release') && manager.run !== null ? ['the lock goes before the pods'] : []),
       ...(before.manager.run !== null && manager.run === null && manager.shuttingDown && !done.some(({ kind }) => kind === 'release') ? ['the lock stays'] : []),
       ...(done.some(({ kind }) => kind === 'inhibit') && manager.phase !== 'taking' ? ['the lock is asked for without waiting for the answer'] : []),
+      ...(manager.isOutdated && manager.phase !== 'taking' ? ['an answer that does not come is outdated'] : []),
       ...(event === 'remembered' && before.manager.startedAt !== null && manager.startedAt !== before.manager.startedAt ? ['an old record counts'] : []),
     ],
   });
   t.strictSame(walked.problems, []);
   t.strictSame([...new Set(walked.states.map((name) => name.split(' ')[0]))].sort(), ['failed', 'off', 'pausing', 'taking', 'watching']);
+});
+
+t.test('an answer about the lock that is older than a signal or than the connection is not believed', async (t) => {
+  const taking = on({ type: 'begun' })({ manager: newShutdownManager(), now: start, gone: new Set(), done: [] });
+  const rows: readonly (readonly [what: string, meanwhile: ShutdownEvent, answered: boolean, goesDown: boolean])[] = [
+    ['the connection was lost', { type: 'lost' }, false, false],
+    ['the shutdown was cancelled', { type: 'signal', active: false, pods }, true, false],
+    ['a shutdown began', { type: 'signal', active: true, pods }, false, true],
+  ];
+  for (const [what, meanwhile, answered, goesDown] of rows) {
+    const outdated = on({ type: 'inhibited', shuttingDown: answered, pods })(on(meanwhile)(taking));
+    t.match(outdated, { manager: { phase: 'taking', shuttingDown: goesDown }, done: [{ kind: 'inhibit' }] }, `${what}: it is requested again`);
+    t.match(on({ type: 'inhibited', shuttingDown: goesDown, pods })(outdated), { manager: { phase: 'watching', shuttingDown: goesDown }, done: [] }, `${what}: that answer counts`);
+  }
 });
 
 t.test('one that is off never asks for anything', async (t) => {

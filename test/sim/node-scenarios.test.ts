@@ -195,6 +195,18 @@ t.test('a machine that was started anew, and a range of pod addresses', async (t
   t.equal(node.runtime.state.podCidr, '10.8.1.0/24', 'the runtime knows it');
 });
 
+t.test('a range of pod addresses that changes while the previous one is sent', async (t) => {
+  const run = new NodeRun().run(minute);
+  const node = run.cluster.node();
+  node.setFaults([{ operation: 'runtime.updateConfig', trigger: { times: 1 }, action: { kind: 'delay', moment: 'after', micros: 5 * second } }]);
+  const give = (podCIDR: string) => run.admin.patch('nodes', 'n1', { spec: { podCIDR, podCIDRs: [podCIDR] } }, null, null);
+  give('10.8.1.0/24');
+  t.ok(run.cluster.runUntil(() => node.runtime.state.podCidr === '10.8.1.0/24', minute));
+  give('10.8.2.0/24');
+  run.run(20 * second);
+  t.equal(node.runtime.state.podCidr, '10.8.2.0/24,10.8.1.0/24', 'the runtime knows the newer one (the patch merges ranges)');
+});
+
 t.test('a node that is cordoned', async (t) => {
   const run = new NodeRun().run(minute);
   run.admin.patch('nodes', 'n1', { spec: { unschedulable: true } }, null, null);

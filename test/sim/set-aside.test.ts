@@ -94,6 +94,32 @@ for (const runtimeTellsChanges of [true, false]) {
   });
 }
 
+t.test('that it is well again can not be written: it is tried once a minute', async (t) => {
+  let tries = 0;
+  const { cluster, deadly, uid } = start(t, {
+    observe: (_node, input) => {
+      const reply = input as { readonly address?: { readonly machine: string }; readonly slot?: string } | null;
+      if (reply?.address?.machine === 'set-aside' && reply.slot === 'file') tries++;
+    },
+  });
+  const node = cluster.node();
+  deadly.operation = 'apiWriter.patch';
+  node.runtime.killContainer(running(cluster, uid)[0] as string, cluster.now);
+  cluster.world.refresh(node.name);
+  t.ok(cluster.runUntil(() => isAside(node.agent, uid), minute));
+  deadly.operation = null;
+  node.setFaults([{ operation: 'stateFiles.write', trigger: {}, action: { kind: 'error', moment: 'before', error: 'internal', message: 'the disk is full' } }]);
+  t.ok(
+    cluster.runUntil(() => node.agent.setAside.isUnsaved, 30 * minute),
+    'its trial is over',
+  );
+  cluster.run(10 * minute);
+  t.ok(tries >= 9 && tries <= 11, `${tries} tries in ten minutes`);
+  node.setFaults([]);
+  cluster.run(2 * minute);
+  t.ok(node.host.state.stateFiles.has(setAsideFileName), 'it is written');
+});
+
 t.test('a restart of the agent keeps it aside', async (t) => {
   const { cluster, deadly, api, uid } = start(t);
   const node = cluster.node();

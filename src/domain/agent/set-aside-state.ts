@@ -77,6 +77,8 @@ export interface SetAsideState {
   readonly forgiven: Set<string>;
   /** The file is behind. */
   isUnsaved: boolean;
+  /** After a failed write: not before this. */
+  retryAt: Micros;
 }
 
 /** Ends within this are the same fault. */
@@ -116,7 +118,7 @@ export function newSetAside({ ends, forgiven: text }: SetAsideSettings): SetAsid
       shownUntil: at,
     });
   }
-  return { pods, forgiven, isUnsaved: false };
+  return { pods, forgiven, isUnsaved: false, retryAt: Number.NEGATIVE_INFINITY };
 }
 
 /** The ends that belong together, oldest first, up to the last one: the second within ten minutes of the first, and every later one. */

@@ -259,7 +259,7 @@ function forgive({ state, turn }: AgentContext, pod: SetAsidePod): void {
 /** At the end of a step. */
 export function planSetAsideFile({ state, turn }: AgentContext): void {
   const { setAside } = state;
-  if (!setAside.isUnsaved || turn.inFlight(fileAddress, 'file')) return;
+  if (!setAside.isUnsaved || turn.inFlight(fileAddress, 'file') || turn.now < setAside.retryAt) return;
   setAside.isUnsaved = false;
   turn.ask('stateFiles.write', fileAddress, 'file', { name: setAsideFileName, text: writeForgiven(setAside.forgiven) });
 }
@@ -273,8 +273,9 @@ export function setAsideReplied({ state, turn }: AgentContext, { address, op, ou
   }
   if (outcome.ok) return;
   state.setAside.isUnsaved = true;
+  state.setAside.retryAt = turn.now + retryPause;
   turn.log('error', 'Failed to save which pods are well again', { file: setAsideFileName, err: outcome.error.message });
-  turn.wakeAt(fileAddress, turn.now + retryPause);
+  turn.wakeAt(fileAddress, state.setAside.retryAt);
 }
 
 function podEvent({ turn }: AgentContext, { namespace, name, uid }: SetAsidePod, type: 'Normal' | 'Warning', reason: string, message: string): void {

@@ -344,10 +344,12 @@ class Step {
 
   private woken(): void {
     const { state, turn } = this;
-    const isWaiting = state.phase !== 'resting' && state.phase !== 'idle' && state.phase !== 'loading' && state.phase !== 'ending';
-    if (!isWaiting) return;
-    if (turn.now >= state.attemptEnds && state.phase !== 'storing') this.failed('certificate request was not signed: timed out waiting for the condition');
+    if (state.phase === 'resting' || state.phase === 'idle' || state.phase === 'loading') return;
+    // This wake-up may have been for the end of the certificate in use: the others are planned again.
+    if (state.phase === 'ending' || state.phase === 'storing') this.wakeAt(null);
+    else if (turn.now >= state.attemptEnds) this.failed('certificate request was not signed: timed out waiting for the condition');
     else if (state.phase === 'looking' && !turn.inFlight(this.address, 'certificate')) this.look(0);
+    else this.wakeAt(state.attemptEnds);
   }
 
   /** A client without valid credentials is useless: the process manager must restart it, which repeats the bootstrap. */

@@ -3,6 +3,7 @@
 //   phase      event            becomes     does
 //   off        begun            taking      reads the record, requests the lock
 //   taking     inhibited        watching    (and as a signal, if the node is shutting down already)
+//   taking     lost, signal     same        requests the lock again when the answer has come
 //   taking     refused          failed      reports it; after a time of watching: pausing
 //   watching   lost             pausing     the lock was lost with the connection to init
 //   pausing    woken            taking      requests the lock
@@ -34,6 +35,8 @@ export interface ShutdownManager {
   readonly endedAt: Instant | null;
   /** The time of the next request for the lock; null: none. */
   readonly retryAt: Micros | null;
+  /** A signal came, or the connection was lost, since the lock was requested: the answer may be older than that, and the lock is requested again. */
+  readonly isOutdated: boolean;
 }
 
 export type ShutdownEvent =
@@ -68,7 +71,7 @@ const cancelledMessage = 'Shutdown manager detected shutdown cancellation';
 const retryPause: Micros = microsPerSecond;
 
 export function newShutdownManager(): ShutdownManager {
-  return { phase: 'off', hasWatched: false, shuttingDown: false, run: null, startedAt: null, endedAt: null, retryAt: null };
+  return { phase: 'off', hasWatched: false, shuttingDown: false, run: null, startedAt: null, endedAt: null, retryAt: null, isOutdated: false };
 }
 
 /** @param priorities lowest first; empty: the feature is off, and no lock is requested */
@@ -85,6 +88,7 @@ export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, pri
       return { manager: { ...manager, startedAt: event.startedAt, endedAt: event.endedAt }, actions: [] };
     case 'inhibited': {
       if (manager.phase !== 'taking') return unchanged(manager);
+      if (manager.isOutdated) return { manager: { ...manager, isOutdated: false }, actions: [inhibit] };
       const watching: ShutdownManager = { ...manager, phase: 'watching', hasWatched: true };
       if (event.shuttingDown === watching.shuttingDown) return { manager: watching, actions: [] };
       return signalled(watching, event.shuttingDown, event.pods, priorities, clocks.wall);
@@ -92,6 +96,7 @@ export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, pri
     case 'refused':
       return refused(manager, event.message, now);
     case 'lost':
+      if (manager.phase === 'taking') return { manager: { ...manager, isOutdated: true }, actions: [] };
       if (manager.phase !== 'watching') return unchanged(manager);
       return paused(manager, 'the connection to init went', now);
     case 'woken':
@@ -99,7 +104,7 @@ export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, pri
       return { manager: { ...manager, phase: 'taking', retryAt: null }, actions: [inhibit] };
     case 'signal':
       if (manager.phase === 'off' || manager.phase === 'failed') return unchanged(manager);
-      return signalled(manager, event.active, event.pods, priorities, clocks.wall);
+      return signalled({ ...manager, isOutdated: manager.phase === 'taking' }, event.active, event.pods, priorities, clocks.wall);
     default:
       return unreachable(event);
   }
@@ -139,11 +144,14 @@ function signalled(manager: ShutdownManager, active: boolean, pods: readonly Pod
 function refused(manager: ShutdownManager, message: string, now: Micros): ShutdownDecision {
   if (manager.phase !== 'taking') return unchanged(manager);
   if (manager.hasWatched) return paused(manager, message, now);
-  return { manager: { ...manager, phase: 'failed' }, actions: [{ kind: 'log', message: 'Failed to start node shutdown manager', err: message }] };
+  return { manager: { ...manager, phase: 'failed', isOutdated: false }, actions: [{ kind: 'log', message: 'Failed to start node shutdown manager', err: message }] };
 }
 
 function paused(manager: ShutdownManager, err: string, now: Micros): ShutdownDecision {
-  return { manager: { ...manager, phase: 'pausing', retryAt: now + retryPause }, actions: [{ kind: 'log', message: 'Restarting watch for node shutdown events', err }] };
+  return {
+    manager: { ...manager, phase: 'pausing', retryAt: now + retryPause, isOutdated: false },
+    actions: [{ kind: 'log', message: 'Restarting watch for node shutdown events', err }],
+  };
 }
 
 function unchanged(manager: ShutdownManager): ShutdownDecision {

@@ -33,6 +33,8 @@ export interface NodeReporter {
   pendingEvents: NodeEvent[];
   /** The pod CIDR that the runtime has. */
   podCidr: string;
+  /** The one that was sent last. */
+  sentPodCidr: string;
   /** At the start of the last cycle. */
   shuttingDown: boolean;
   startedAt: Micros;
@@ -57,6 +59,7 @@ export function newNodeReporter(settings: NodeSettings): NodeReporter {
     memory: newNodeStatusMemory(),
     pendingEvents: [],
     podCidr: '',
+    sentPodCidr: '',
     shuttingDown: false,
     startedAt: 0,
     starting: true,

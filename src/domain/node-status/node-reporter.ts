@@ -274,14 +274,19 @@ function compute(reporter: NodeReporter, node: Node, context: NodeContext): void
 function cidrChanged(reporter: NodeReporter, { spec }: Node, { turn }: NodeContext): boolean {
   const podCidr = (spec?.podCIDRs ?? (spec?.podCIDR === undefined ? [] : [spec.podCIDR])).join(',');
   if (podCidr === '' || podCidr === reporter.podCidr) return false;
-  if (!turn.inFlight(nodeAddress, 'cidr')) turn.ask('runtime.updateConfig', nodeAddress, 'cidr', { podCidr }, lookTimeout);
+  if (turn.inFlight(nodeAddress, 'cidr')) return true;
+  reporter.sentPodCidr = podCidr;
+  turn.ask('runtime.updateConfig', nodeAddress, 'cidr', { podCidr }, lookTimeout);
   return true;
 }
 
 function cidrUpdated(reporter: NodeReporter, { outcome }: Reply<NodeOperations>, context: NodeContext): void {
-  const spec = newest(reporter, context)?.spec;
-  if (outcome.ok) reporter.podCidr = (spec?.podCIDRs ?? (spec?.podCIDR === undefined ? [] : [spec.podCIDR])).join(',');
-  else context.turn.log('error', 'Failed to update pod CIDR of the runtime', { err: outcome.error.message });
+  if (outcome.ok) {
+    reporter.podCidr = reporter.sentPodCidr;
+    // The range may have changed since it was sent.
+    const node = newest(reporter, context);
+    if (node !== null) cidrChanged(reporter, node, context);
+  } else context.turn.log('error', 'Failed to update pod CIDR of the runtime', { err: outcome.error.message });
 }
 
 function answered(reporter: NodeReporter, reply: Reply<NodeOperations>, context: NodeContext): void {

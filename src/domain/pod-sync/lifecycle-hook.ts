@@ -50,9 +50,8 @@ export function beginHook(request: HookRequest, context: SyncContext): BegunHook
   const address = hookAddress(pod.metadata.uid ?? '');
   const slot = hookSlot(kind, containerId);
   const hook = { pod, containerName, handler, slot, sleepsUntil: null, http: null };
-  if (turn.inFlight(address, slot)) return { kind: 'begun', hook };
   if (handler.exec !== undefined) {
-    turn.ask('containers.execSync', address, slot, { containerId, command: handler.exec.command ?? [], timeoutSeconds: 0 }, null);
+    if (!turn.inFlight(address, slot)) turn.ask('containers.execSync', address, slot, { containerId, command: handler.exec.command ?? [], timeoutSeconds: 0 }, null);
     return { kind: 'begun', hook };
   }
   if (handler.httpGet !== undefined) {
@@ -61,7 +60,8 @@ export function beginHook(request: HookRequest, context: SyncContext): BegunHook
     const hasHost = podIp !== '' || (handler.httpGet.host ?? '') !== '';
     if (!built.ok || !hasHost) return { kind: 'failed', message: failureText(hook, built.ok ? 'failed to find networking container: no address' : built.error, '') };
     const http = { url: built.request.url, headers: built.request.headers, timeoutMicros: null };
-    turn.ask('probing.http', address, slot, http, null);
+    // The request in flight may need to be repeated without TLS, too.
+    if (!turn.inFlight(address, slot)) turn.ask('probing.http', address, slot, http, null);
     return { kind: 'begun', hook: { ...hook, http } };
   }
   if (handler.sleep !== undefined) return { kind: 'begun', hook: { ...hook, sleepsUntil: turn.now + (handler.sleep.seconds ?? 0) * microsPerSecond } };
