@@ -131,7 +131,15 @@ export function* pattern(bytes: number): Generator<Buffer> {
   }
 }
 
+const digests = new Map<number, string>();
+
 export function digestOf(bytes: number): string {
+  const known = digests.get(bytes) ?? computed(bytes);
+  digests.set(bytes, known);
+  return known;
+}
+
+function computed(bytes: number): string {
   const hash = createHash('sha256');
   for (const block of pattern(bytes)) hash.update(block);
   return hash.digest('hex');

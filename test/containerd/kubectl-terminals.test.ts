@@ -188,10 +188,10 @@ async function manyForwards(t: Test, cluster: Cluster): Promise<void> {
 
 async function largeCopies(t: Test, { run, containerd }: Cluster): Promise<void> {
   const file = join(containerd.directory, 'large');
-  writeFileSync(`${file}.in`, randomBytes(32 * 1024 * 1024));
+  writeFileSync(`${file}.in`, randomBytes(64 * 1024 * 1024));
   t.match(await run(['cp', `${file}.in`, 'lives:/tmp/large']), { code: 0 });
   t.match(await run(['cp', 'lives:/tmp/large', `${file}.out`]), { code: 0 });
-  t.ok(readFileSync(`${file}.out`).equals(readFileSync(`${file}.in`)), '32 MiB go there and come back as they were');
+  t.ok(readFileSync(`${file}.out`).equals(readFileSync(`${file}.in`)), '64 MiB go there and come back as they were');
 }
 
 async function logsThatRotate(t: Test, cluster: Cluster): Promise<void> {

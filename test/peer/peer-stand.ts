@@ -186,8 +186,8 @@ export class PeerStand {
   }
 
   /** One that the caller feeds, reads and ends. */
-  kubectlProcess(words: readonly string[]): ChildProcess {
-    return spawn('kubectl', ['--kubeconfig', this.kubeconfig, ...words], { stdio: ['pipe', 'pipe', 'pipe'] });
+  kubectlProcess(words: readonly string[], variables: Readonly<Record<string, string>> = {}): ChildProcess {
+    return spawn('kubectl', ['--kubeconfig', this.kubeconfig, ...words], { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...variables } });
   }
 
   /** kubectl that must succeed; returns what it printed. */

@@ -23,6 +23,8 @@ export interface StreamAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly chunks: AsyncIterable<Uint8Array>;
+  /** It ends by itself: a client that doesn't read it is cut off, as with an answer in one piece. */
+  readonly isBounded?: true;
 }
 
 /** Passes the connection to another server after that has accepted the upgrade. */

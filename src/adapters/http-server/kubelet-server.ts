@@ -211,6 +211,8 @@ export class KubeletServer {
     try {
       const answer = await this.answer(request, question);
       const shown = 'target' in answer ? strictText(500, 'Upgrade request required\n') : answer;
+      // The time without progress, not that of the whole answer.
+      if ('chunks' in answer && answer.isBounded === true) request.socket.setTimeout(this.limits.unreadMillis);
       await this.within(request, () => writeAnswer(response, request.method ?? '', shown, (error) => this.failed(error, request)));
       // A client that doesn't read keeps the answer in memory; clients of a stream may read slowly.
       if (!('chunks' in answer) && !response.writableFinished) request.socket.setTimeout(this.limits.unreadMillis);

@@ -5,8 +5,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { PortError } from '../../ports/port-error.js';
 import { type HttpAnswer, strictText } from './http-answer.js';
+import type { StreamAnswer } from './kubelet-routes.js';
 import { isLoopback } from './loopback-address.js';
 import { answerOf, type Route } from './route-table.js';
+import { writeAnswer } from './write-answer.js';
 
 export interface HttpLimits {
   /** Request line and headers, in bytes. */
@@ -96,16 +98,15 @@ function nodeOptions(limits: HttpLimits) {
 function serve(options: LoopbackHttpOptions, limits: HttpLimits, request: IncomingMessage, response: ServerResponse): void {
   dropBody(request, limits.bodyBytesMax);
   const { method = 'GET', url = '' } = request;
-  let answer: HttpAnswer;
+  const failed = (error: unknown): void => options.onError?.(error, url);
+  let answer: HttpAnswer | StreamAnswer;
   try {
     answer = answerOf(options.routes, method, url, request.headers.accept ?? '');
   } catch (error) {
-    options.onError?.(error, url);
+    failed(error);
     answer = strictText(500, 'internal server error\n');
   }
-  const body = Buffer.from(answer.body);
-  response.writeHead(answer.status, { ...answer.headers, 'Content-Length': body.length });
-  response.end(method === 'HEAD' ? undefined : body);
+  writeAnswer(response, method, answer, failed).catch(failed);
 }
 
 /** No handler takes a body; one that doesn't end is cut. */

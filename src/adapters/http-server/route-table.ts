@@ -3,6 +3,7 @@
 import { cleanPath } from '../../domain/values/slash-paths.js';
 import { accepts } from './accepts.js';
 import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, redirect } from './http-answer.js';
+import type { StreamAnswer } from './kubelet-routes.js';
 
 export interface HttpQuestion {
   readonly method: string;
@@ -20,11 +21,11 @@ export interface Route {
   /** The one media type that it produces; null: any accepted type. */
   readonly produces: string | null;
   /** Null: not found after all. */
-  answer(question: HttpQuestion): HttpAnswer | null;
+  answer(question: HttpQuestion): HttpAnswer | StreamAnswer | null;
 }
 
 /** Answers one request. Throws a handler's error. */
-export function answerOf(routes: readonly Route[], method: string, target: string, accept: string): HttpAnswer {
+export function answerOf(routes: readonly Route[], method: string, target: string, accept: string): HttpAnswer | StreamAnswer {
   const parsed = parseTarget(target);
   if (parsed === null) return plainText(400, '400 Bad Request', { Connection: 'close' });
   const { path, query } = parsed;

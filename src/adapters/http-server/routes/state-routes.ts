@@ -4,14 +4,15 @@ import type { ContainerCheckpointOperations } from '../../../ports/inbound/conta
 import type { PortOf } from '../../../ports/operation.js';
 import { healthRoutes } from '../health-routes.js';
 import { goJson, type HttpAnswer, plainText } from '../http-answer.js';
-import type { KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
+import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
+import { podsAnswer } from '../pods-route.js';
 
 const json = 'application/json';
 /** The time limit for listing everything in the runtime. */
 const listMillis = 30_000;
 
 export function podRoutes(queries: Pick<AgentQueries, 'pods'>): readonly KubeletRoute[] {
-  const answer = (): HttpAnswer => ({ status: 200, headers: { 'Content-Type': json }, body: `${goJson(queries.pods())}\n` });
+  const answer = () => podsAnswer(queries.pods());
   return ['/pods', '/pods/'].map((pattern) => ({ pattern, methods: ['GET'], produces: json, answer: ({ elements }) => (elements.length === 1 ? answer() : null) }));
 }
 
@@ -24,14 +25,14 @@ export interface RunningPod {
 
 /** Pods as the runtime knows them: names and images only. */
 export function runningPodsRoute(running: (signal: AbortSignal) => Promise<readonly RunningPod[]>): KubeletRoute {
-  const answer = async ({ elements, signal }: KubeletQuestion): Promise<HttpAnswer | null> => {
+  const answer = async ({ elements, signal }: KubeletQuestion): Promise<KubeletAnswer | null> => {
     if (elements.length > 1) return null;
     const pods = (await running(AbortSignal.any([signal, AbortSignal.timeout(listMillis)]))).map(({ uid, name, namespace, containers }) => ({
       metadata: { name, namespace, uid },
       spec: { containers: containers.map((container) => ({ name: container.name, image: container.image, resources: {} })) },
       status: {},
     }));
-    return { status: 200, headers: { 'Content-Type': json }, body: `${goJson({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items: pods.length === 0 ? null : pods })}\n` };
+    return podsAnswer({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items: pods.length === 0 ? null : pods });
   };
   return { pattern: '/runningpods/', methods: ['GET'], produces: json, answer };
 }

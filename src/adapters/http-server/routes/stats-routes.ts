@@ -2,37 +2,31 @@
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { LoopShare } from '../../time/index.js';
-import { type HttpAnswer, plainText } from '../http-answer.js';
+import { plainText } from '../http-answer.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
+import { listAnswer } from '../list-answer.js';
 
-/** A summary is long by its pods: they are written a few at a time. */
+/** A summary is long by its pods: they are written one after the other. */
 export type SummaryOutcome = { readonly ok: true; readonly value: { readonly node: unknown; readonly pods?: readonly unknown[] } } | { readonly ok: false; readonly error: string };
 
 /** @param summary the complete answer, or the reason of its failure */
 export function statsSummaryRoute(summary: (onlyCpuAndMemory: boolean) => Promise<SummaryOutcome>): KubeletRoute {
-  const answer = async ({ path, query }: KubeletQuestion): Promise<HttpAnswer | null> => {
+  const answer = async ({ path, query }: KubeletQuestion): Promise<KubeletAnswer | null> => {
     if (path !== '/stats/summary') return null;
     const only = query.getAll('only_cpu_and_memory');
     const outcome = await summary(only.length === 1 && only[0] === 'true');
     if (!outcome.ok) return plainText(500, `Internal Error: ${outcome.error}`);
-    return { status: 200, headers: { 'Content-Type': 'application/json' }, body: await summaryText(outcome.value) };
+    return summaryAnswer(outcome.value);
   };
   return { pattern: '/stats/', methods: ['GET', 'POST'], produces: 'application/json', answer };
 }
 
-/** Pods that are written in one piece. */
-const podsAtOnce = 8;
-
-async function summaryText({ node, pods = [] }: { readonly node: unknown; readonly pods?: readonly unknown[] }): Promise<string> {
-  if (pods.length === 0) return goIndentedJson({ node, pods });
-  const share = new LoopShare();
-  const parts: string[] = [];
-  for (let from = 0; from < pods.length; from += podsAtOnce) {
-    // Formatted within its surroundings, for the right indentation, which are removed again.
-    parts.push(goIndentedJson({ pods: pods.slice(from, from + podsAtOnce) }).slice(podsHead.length, -podsEnd.length));
-    await (share.pause() ?? undefined);
-  }
-  return `${goIndentedJson({ node }).slice(0, -2)},${podsHead.slice(1)}${parts.join(',\n')}${podsEnd}`;
+function summaryAnswer({ node, pods = [] }: { readonly node: unknown; readonly pods?: readonly unknown[] }): KubeletAnswer {
+  const headers = { 'Content-Type': 'application/json' };
+  if (pods.length === 0) return { status: 200, headers, body: goIndentedJson({ node, pods }) };
+  // Each is formatted within its surroundings, for the right indentation, which are removed again.
+  const textOf = (pod: unknown): string => goIndentedJson({ pods: [pod] }).slice(podsHead.length, -podsEnd.length);
+  return listAnswer({ before: `${goIndentedJson({ node }).slice(0, -2)},${podsHead.slice(1)}`, items: pods, textOf, separator: ',\n', after: podsEnd }, headers);
 }
 
 const podsHead = '{\n "pods": [\n';
@@ -54,10 +48,10 @@ export function metricsRoute(pattern: string, page: MetricsPage): KubeletRoute {
   const answer = async ({ headers }: KubeletQuestion): Promise<KubeletAnswer> => {
     const chunks = Readable.from(bytesOf(await page.texts()));
     const answered = { 'Content-Type': page.contentType, ...page.headers };
-    if (!/\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))) return { kind: 'stream', status: 200, headers: answered, chunks };
+    if (!/\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))) return { kind: 'stream', status: 200, headers: answered, chunks, isBounded: true };
     const zipped = createGzip();
     chunks.once('error', (error) => zipped.destroy(error));
-    return { kind: 'stream', status: 200, headers: { ...answered, 'Content-Encoding': 'gzip' }, chunks: chunks.pipe(zipped) };
+    return { kind: 'stream', status: 200, headers: { ...answered, 'Content-Encoding': 'gzip' }, chunks: chunks.pipe(zipped), isBounded: true };
   };
   return { pattern, methods: null, produces: null, answer };
 }
