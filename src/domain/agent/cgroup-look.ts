@@ -7,7 +7,7 @@ import { refreshNodeCgroups } from './node-cgroups.js';
 import { setUnprepared, vanishedPods } from './prepared-pods.js';
 import { syncPods } from './sync-loop.js';
 
-const cgroupLookAddress = { machine: 'cgroups', key: '' } as const;
+export const cgroupLookAddress = { machine: 'cgroups', key: '' } as const;
 
 /** Plans the next check if any pod is prepared. */
 export function planCgroupLook(context: AgentContext): void {

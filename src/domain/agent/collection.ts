@@ -17,7 +17,7 @@ import { logFilesOf } from './container-log-files.js';
 import { isBeingRotated } from './log-rotation.js';
 import { loopProblem } from './sync-loop.js';
 
-const collectionAddress = { machine: 'collection', key: '' } as const;
+export const collectionAddress = { machine: 'collection', key: '' } as const;
 const period: Micros = 60_000_000;
 /** Containers or sandboxes that go side by side; more wait. */
 const maxRemovals = 16;

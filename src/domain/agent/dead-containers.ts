@@ -9,7 +9,7 @@ import type { AgentContext } from './agent-context.js';
 import { logFilesOf } from './container-log-files.js';
 import { isBeingRotated } from './log-rotation.js';
 
-const deletorAddress = { machine: 'deletor', key: '' } as const;
+export const deletorAddress = { machine: 'deletor', key: '' } as const;
 
 export function collectAfterDeath(context: AgentContext, uid: string, containerId: string): void {
   const { workers, settings } = context.state;

@@ -35,7 +35,7 @@ import { loopProblem } from './sync-loop.js';
 import { releaseOrphanRanges } from './user-namespace-ranges.js';
 import { dispatchUpdate, withEffects } from './worker-effects.js';
 
-const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
+export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
 const period: Micros = 2_000_000;
 const pass = 'pass';
 

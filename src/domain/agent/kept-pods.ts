@@ -6,16 +6,14 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { unreachable } from '../kernel/assert.js';
-import type { Address } from '../kernel/machine.js';
 import type { SyncRun, SyncStep } from '../pod-sync/sync-run.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { goQuote } from '../values/go-text.js';
 import { microsPerSecond } from '../values/time.js';
 import { unmountProblems } from '../volume-manager/release-volumes.js';
 import type { AgentContext } from './agent-context.js';
-import { endOverdue, overdueKillMachine } from './overdue-kills.js';
 
-const keptPodMachine = 'kept-pod';
+export const keptPodMachine = 'kept-pod';
 /** With two steps in a row (the runtime status, the operation) the event comes within half a minute. */
 const patience: Micros = 14 * microsPerSecond;
 const repeatAfter: Micros = 300 * microsPerSecond;
@@ -36,16 +34,8 @@ export function reportKept(context: AgentContext, pod: Pod, why: string): void {
   context.event(pod, null, 'Warning', 'FailedKillPod', `error killing pod: ${why}`);
 }
 
-/** False: the wake-up belongs to another machine. */
-export function podEndWoken(context: AgentContext, { machine, key }: Address): boolean {
-  if (machine === overdueKillMachine) endOverdue(context, key);
-  else if (machine === keptPodMachine) reportOverdueStep(context, key);
-  else return false;
-  return true;
-}
-
 /** A termination step is overdue. */
-function reportOverdueStep(context: AgentContext, uid: string): void {
+export function reportOverdueStep(context: AgentContext, uid: string): void {
   const { state, turn } = context;
   const record = state.workers.records.get(uid);
   if (record?.run == null || !isPodTerminationRequested(state.workers, uid)) return;

@@ -25,8 +25,10 @@ const shortestPause: Micros = 1_000_000;
 const longestPause: Micros = 60_000_000;
 const request = 'request';
 
+export const mirrorMachine = 'mirror';
+
 function addressOf(fullName: string): Address {
-  return { machine: 'mirror', key: fullName };
+  return { machine: mirrorMachine, key: fullName };
 }
 
 /** The node's object or the list of the API's pods has come: every static pod may get its mirror now. */

@@ -1,10 +1,8 @@
-// Plugins as a part of the agent: when their sockets are scanned, and which parts are notified that a CSI driver can be called.
+// Plugins in the agent: when their sockets are scanned, and which parts are notified that a CSI driver can be called.
 import type { CSIDriver } from '../../ports/model/storage.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Address, Reply } from '../kernel/machine.js';
 import { planAllocatables, updateAllocatable } from '../plugins/csi-allocatable.js';
 import type { CsiView } from '../plugins/csi-view.js';
-import { type PluginContext, pluginsNodeSeen, pluginsReplied, pluginsWoken, scanPlugins } from '../plugins/plugin-manager.js';
+import { type PluginContext, pluginsNodeSeen, scanPlugins } from '../plugins/plugin-manager.js';
 import { allocatableUpdated } from '../volume-manager/attach-limits.js';
 import { csiDriverChanged, csiDriversChanged } from '../volume-manager/csi-volumes.js';
 import type { AgentContext } from './agent-context.js';
@@ -17,26 +15,12 @@ const resource = { group: 'storage.k8s.io', version: 'v1', plural: reflector };
 
 /** Starts scanning for plugins, if this agent accepts any. */
 export function beginPlugins(context: AgentContext): void {
-  if (context.state.settings.takesPlugins) scanPlugins(context.state.plugins, contextOf(context));
+  if (context.state.settings.takesPlugins) scanPlugins(context.state.plugins, pluginContext(context));
 }
 
 /** The Node was created, or has changed. */
 export function pluginsNodeChanged(context: AgentContext): void {
-  if (context.state.settings.takesPlugins && context.node !== null) pluginsNodeSeen(context.state.plugins, context.node.metadata.uid ?? '', contextOf(context));
-}
-
-export function pluginSocketsChanged(context: AgentContext): void {
-  beginPlugins(context);
-}
-
-/** False: the answer belongs to another part. */
-export function takePluginReply(context: AgentContext, reply: Reply<AgentOperations>): boolean {
-  return pluginsReplied(context.state.plugins, reply, contextOf(context));
-}
-
-/** False: the wake-up belongs to another part. */
-export function takePluginWake(context: AgentContext, address: Address): boolean {
-  return pluginsWoken(context.state.plugins, address, contextOf(context));
+  if (context.state.settings.takesPlugins && context.node !== null) pluginsNodeSeen(context.state.plugins, context.node.metadata.uid ?? '', pluginContext(context));
 }
 
 /** The drivers' objects are read from the first volume on that needs one. */
@@ -44,7 +28,7 @@ export function csiViewOf(context: AgentContext): CsiView {
   const { plugins } = context.state;
   return {
     driver: (name) => plugins.drivers.get(name) ?? null,
-    updateAllocatable: (name) => updateAllocatable(plugins, name, contextOf(context)),
+    updateAllocatable: (name) => updateAllocatable(plugins, name, pluginContext(context)),
     driverObject: (name) => {
       const { api } = context.state;
       if (api === null) return { synced: true, object: null };
@@ -56,10 +40,10 @@ export function csiViewOf(context: AgentContext): CsiView {
 
 export function csiDriverObjectsChanged(context: AgentContext): void {
   csiDriversChanged(context.state.volumes, context);
-  planAllocatables(context.state.plugins, contextOf(context));
+  planAllocatables(context.state.plugins, pluginContext(context));
 }
 
-function contextOf(context: AgentContext): PluginContext {
+export function pluginContext(context: AgentContext): PluginContext {
   return {
     turn: context.turn,
     nodeName: context.nodeName,

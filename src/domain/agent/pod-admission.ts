@@ -37,7 +37,7 @@ import { setStatus } from './pod-statuses.js';
 import type { AgentSettings } from './settings.js';
 import { dispatchUpdate } from './worker-effects.js';
 
-const machine = 'admission';
+export const admissionMachine = 'admission';
 
 /** False: the pod gets no worker now. */
 export function isAdmitted(context: AgentContext, pod: Pod): boolean {
@@ -140,8 +140,8 @@ export function admissionReplied({ state }: AgentContext, uid: string, reply: Re
 export function takePodsWhosePreemptionIsDone({ state: { admission, pods } }: AgentContext): Pod[] {
   const ready: Pod[] = [];
   for (const completion of admission.completed.splice(0)) {
-    if (!completion.startsWith(`${machine}/`)) continue;
-    const uid = completion.slice(machine.length + 1);
+    if (!completion.startsWith(`${admissionMachine}/`)) continue;
+    const uid = completion.slice(admissionMachine.length + 1);
     const pending = admission.pending.get(uid);
     if (pending === undefined || --pending.victims > 0) continue;
     const pod = pods.pods.get(uid);
@@ -187,7 +187,7 @@ export function endRefused(context: AgentContext): void {
 
 function readNode({ state, turn }: AgentContext, uid: string): void {
   state.admission.pending.set(uid, { victims: 0, freshNode: undefined });
-  const address = { machine, key: uid };
+  const address = { machine: admissionMachine, key: uid };
   if (turn.inFlight(address, 'node')) return;
   const request = { resource: { group: '', version: 'v1', plural: 'nodes' }, namespace: null, name: state.settings.nodeName, client: 'main', resourceVersion: null } as const;
   turn.ask('apiReader.get', address, 'node', request, 10_000_000);
@@ -196,7 +196,7 @@ function readNode({ state, turn }: AgentContext, uid: string): void {
 function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[], lacking: string | null): void {
   const uid = uidOf(pod);
   context.state.admission.pending.set(uid, { victims: victims.length, freshNode: undefined });
-  preemptPods(context, victims, lacking, `${machine}/${uid}`);
+  preemptPods(context, victims, lacking, `${admissionMachine}/${uid}`);
 }
 
 /** @param completion reported once all victims have ended; null: none */

@@ -13,9 +13,11 @@ import { parseRfc3339 } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';
 import { uidOf } from './pod-index.js';
 
+export const probeMachine = 'probe';
+
 /** The key is `<kind>/<container>/<uid>`. */
 export function probeAddress(uid: string, name: string): Address {
-  return { machine: 'probe', key: `${name}/${uid}` };
+  return { machine: probeMachine, key: `${name}/${uid}` };
 }
 
 const isProbed = derived(hasProbes);

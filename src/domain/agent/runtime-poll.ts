@@ -6,7 +6,7 @@ import { runtimeHandlersSaid } from './runtime-facts.js';
 import { statusPollInterval, statusReported } from './runtime-readiness.js';
 import { syncPods } from './sync-loop.js';
 
-const runtimeAddress = { machine: 'runtime', key: '' } as const;
+export const runtimeAddress = { machine: 'runtime', key: '' } as const;
 
 export function pollStatus(context: AgentContext): void {
   const { turn, state } = context;

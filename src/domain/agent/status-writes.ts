@@ -34,11 +34,12 @@ const longestPause: Micros = 10_000_000;
 const maxConcurrentRelists = 16;
 const sliceGap: Micros = 1_000;
 
-const restAddress: Address = { machine: 'status-writes-rest', key: '' };
-const pauseAddress: Address = { machine: 'status-writes', key: '' };
+export const statusWriteMachine = 'status-write';
+export const restAddress = { machine: 'status-writes-rest', key: '' } as const;
+export const pauseAddress = { machine: 'status-writes', key: '' } as const;
 
 function podAddress(uid: string): Address {
-  return { machine: 'status-write', key: uid };
+  return { machine: statusWriteMachine, key: uid };
 }
 
 /** The pod's status may have changed. */
@@ -81,12 +82,9 @@ export function planStatusWrites(context: AgentContext): void {
   }
 }
 
-export function statusWriteWoken(context: AgentContext, { machine, key }: Address): void {
-  const writes = context.state.api?.statusWrites;
-  if (writes === undefined) return;
-  if (machine === pauseAddress.machine) writes.pausedUntil = null;
-  // The rest begins at the end of the step.
-  else if (machine !== restAddress.machine) queueStatusWrite(context.state, key);
+/** The pause has ended. */
+export function statusWritesResumed({ state }: AgentContext): void {
+  if (state.api !== null) state.api.statusWrites.pausedUntil = null;
 }
 
 function begin(context: AgentContext, uid: string, write: StatusWrite): void {

@@ -1,16 +1,12 @@
-// The volume manager as a part of the agent: requests of pods' runs, the routing of its answers, and the runs to resume after changes.
+// The volume manager in the agent: requests of pods' runs, and the runs to resume after changes.
 import type { Pod } from '../../ports/model/pod.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Reply } from '../kernel/machine.js';
 import type { VolumesOfPods } from '../pod-sync/sync-context.js';
-import { attachmentLimitOf, limitReplied } from '../volume-manager/attach-limits.js';
-import { claimReplied, refreshVolumes, wantVolumes } from '../volume-manager/desired-volumes.js';
-import { nodeSeen, surveyReplied } from '../volume-manager/found-volumes.js';
+import { attachmentLimitOf } from '../volume-manager/attach-limits.js';
+import { refreshVolumes, wantVolumes } from '../volume-manager/desired-volumes.js';
+import { nodeSeen } from '../volume-manager/found-volumes.js';
 import { reconcileVolumes } from '../volume-manager/reconcile-volumes.js';
-import { releaseReplied, releaseVolumes, settleRelease } from '../volume-manager/release-volumes.js';
+import { releaseVolumes, settleRelease } from '../volume-manager/release-volumes.js';
 import { volumeGroups } from '../volume-manager/volume-groups.js';
-import { claimMachine, limitMachine, releaseMachine, surveyMachine, volumeMachine } from '../volume-manager/volume-manager-state.js';
-import { volumeReplied } from '../volume-manager/volume-operations.js';
 import { blockVolumesOf, mountedVolumesOf, releaseState, volumesState } from '../volume-manager/volume-waiting.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentEvent } from './agent-state.js';
@@ -32,22 +28,6 @@ export function volumesOfPods(context: AgentContext): VolumesOfPods {
     release: (uid) => releaseVolumes(volumes, uid, context),
     releaseState: (uid, waited) => releaseState(volumes, uid, waited),
   };
-}
-
-/** False: the answer belongs to another part. */
-export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperations>): boolean {
-  const { machine, key } = reply.address;
-  const { volumes } = context.state;
-  if (machine === volumeMachine) volumeReplied(volumes, key, reply, context);
-  else if (machine === claimMachine) claimReplied(volumes, key, reply, context);
-  else if (machine === releaseMachine) releaseReplied(volumes, key, reply, context);
-  else if (machine === limitMachine) limitReplied(volumes, key, reply, context);
-  else if (machine === surveyMachine) {
-    surveyReplied(volumes, reply, context);
-    // Volumes of unwanted pods are torn down.
-    if (volumes.held.size > 0) context.state.housekeeping.dirty = true;
-  } else return false;
-  return true;
 }
 
 /** The driver of a pod's volume reports it as abnormal. */

@@ -14,8 +14,10 @@ import { beginOperation, cancelOperation, logFailedSync } from './pod-operations
 import { mayWorkOn } from './pod-pace.js';
 
 /** The address whose wake-ups are the work queue: one time a pod, a new one replaces the old. */
-export function syncAddress(uid: string): { readonly machine: 'sync'; readonly key: string } {
-  return { machine: 'sync', key: uid };
+export const syncMachine = 'sync';
+
+export function syncAddress(uid: string): { readonly machine: typeof syncMachine; readonly key: string } {
+  return { machine: syncMachine, key: uid };
 }
 
 /** Delivers an update to a pod's worker and carries out what follows. Nothing is done about a pod that is aside. */

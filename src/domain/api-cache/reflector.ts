@@ -76,7 +76,7 @@ const watchSlack: Micros = 30_000_000;
 const silenceLimit: Micros = 180_000_000;
 const shortWatch: Micros = 1_000_000;
 
-const machine = 'reflector';
+export const reflectorMachine = 'reflector';
 
 /** @param newest whether the first list must be the most recent one, since objects missing in a stale cache would be acted on */
 export function newReflector(name: string, selection: ApiSelection, newest = false): ReflectorState {
@@ -335,7 +335,7 @@ function waitFor(state: ReflectorState, atLeast: Micros | null, why: string, { t
 }
 
 function addressOf(state: ReflectorState): Address {
-  return { machine, key: state.name };
+  return { machine: reflectorMachine, key: state.name };
 }
 
 function watchName(state: ReflectorState): string {

@@ -54,35 +54,28 @@ export function scanPlugins(manager: PluginManager, { turn }: PluginContext): vo
   else turn.ask('pluginSockets.scan', pluginScanAddress, scan, null);
 }
 
-/** Handles an answer for the plugin manager. False: it belongs to another part. */
-export function pluginsReplied(manager: PluginManager, reply: Reply<AgentOperations>, context: PluginContext): boolean {
-  const { machine, key } = reply.address;
-  if (machine === pluginScanAddress.machine) scanned(manager, reply, context);
-  else if (machine === csiNodeAddress.machine) csiNodeReplied(manager, reply, keeping(manager, context));
-  else if (machine === pluginMachine) {
-    const record = manager.sockets.get(key);
-    if (reply.slot === allocatableSlot) counted(manager, record, key, reply, context);
-    else if (record !== undefined) replied(manager, record, reply, context);
-  } else return false;
-  return true;
+/** An answer about the plugin at a socket. @param key the socket's path */
+export function pluginReplied(manager: PluginManager, key: string, reply: Reply<AgentOperations>, context: PluginContext): void {
+  const record = manager.sockets.get(key);
+  if (reply.slot === allocatableSlot) counted(manager, record, key, reply, context);
+  else if (record !== undefined) replied(manager, record, reply, context);
 }
 
-/** A wake-up for the plugin manager. False: it belongs to another part. */
-export function pluginsWoken(manager: PluginManager, { machine, key }: { readonly machine: string; readonly key: string }, context: PluginContext): boolean {
-  if (machine === pluginScanAddress.machine) scanPlugins(manager, context);
-  else if (machine === csiNodeAddress.machine) ensureCsiNode(manager, context);
-  else if (machine === pluginMachine) {
-    const record = manager.sockets.get(key);
-    if (record?.phase === 'refused') begin(record, context);
-    else if (record?.phase === 'registered') {
-      updateAllocatable(manager, record.info?.name ?? '', context);
-      planAllocatable(record, context);
-    }
-  } else return false;
-  return true;
+/** @param key the socket's path */
+export function pluginWoken(manager: PluginManager, key: string, context: PluginContext): void {
+  const record = manager.sockets.get(key);
+  if (record?.phase === 'refused') begin(record, context);
+  else if (record?.phase === 'registered') {
+    updateAllocatable(manager, record.info?.name ?? '', context);
+    planAllocatable(record, context);
+  }
 }
 
-function scanned(manager: PluginManager, { outcome }: Reply<AgentOperations>, context: PluginContext): void {
+export function csiNodeAnswered(manager: PluginManager, reply: Reply<AgentOperations>, context: PluginContext): void {
+  csiNodeReplied(manager, reply, keeping(manager, context));
+}
+
+export function pluginsScanned(manager: PluginManager, { outcome }: Reply<AgentOperations>, context: PluginContext): void {
   const { turn } = context;
   let next = turn.now + scanPeriod;
   if (outcome.ok) trySucceeded(manager.scanPauses, scan);
@@ -230,7 +223,7 @@ export function pluginsNodeSeen(manager: PluginManager, uid: string, context: Pl
 }
 
 /** Creates the CSINode, with retries until it exists. The node isn't ready before. */
-function ensureCsiNode(manager: PluginManager, context: PluginContext): void {
+export function ensureCsiNode(manager: PluginManager, context: PluginContext): void {
   if (manager.csiNode !== 'unknown' || context.turn.now < manager.csiNodeNotBefore) return;
   manager.csiNode = 'asked';
   addCsiNodeJob(manager, '', null, null, keeping(manager, context));

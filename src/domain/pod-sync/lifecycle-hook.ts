@@ -34,9 +34,11 @@ export interface HookRequest {
   readonly podIp: string;
 }
 
+export const hookMachine = 'hook';
+
 /** The address for the answers of a pod's hooks. */
 export function hookAddress(uid: string): Address {
-  return { machine: 'hook', key: uid };
+  return { machine: hookMachine, key: uid };
 }
 
 export function hookSlot(kind: HookRequest['kind'], containerId: string): string {

@@ -175,7 +175,9 @@ export interface SyncContext {
   sandboxReady(run: SyncRun): void;
 }
 
+export const podMachine = 'pod';
+
 /** The address that the answers of a pod's run come back to. */
-export function podAddress(uid: string): { readonly machine: 'pod'; readonly key: string } {
-  return { machine: 'pod', key: uid };
+export function podAddress(uid: string): { readonly machine: typeof podMachine; readonly key: string } {
+  return { machine: podMachine, key: uid };
 }

@@ -1,0 +1,91 @@
+// A part of the agent: one module of the kubelet, under its name there. It handles the events that concern it and the replies and wake-ups of its own
+// machines, begins its work when the agent starts, and plans the next at the end of a step.
+//
+// Invariants: one part has a machine; a reply or a wake-up of a machine that no part has is a failed assertion; parts start and settle in the order
+// of the table, and this order is part of the contract.
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { assert } from '../kernel/assert.js';
+import type { Reply, Wake } from '../kernel/machine.js';
+import type { AgentContext } from './agent-context.js';
+import type { AgentEvent } from './agent-state.js';
+
+export interface MachineHandlers {
+  /** Absent: the machine asks for nothing. @param key of its address */
+  readonly replied?: (context: AgentContext, key: string, reply: Reply<AgentOperations>) => void;
+  /** Absent: the machine is never woken. @param key of its address */
+  readonly woken?: (context: AgentContext, key: string) => void;
+}
+
+export type EventHandlers = {
+  readonly [Type in Exclude<AgentEvent['type'], 'start'>]?: (context: AgentContext, event: Extract<AgentEvent, { readonly type: Type }>) => void;
+};
+
+export interface AgentPart {
+  /** The kubelet's name for the module. */
+  readonly name: string;
+  /** By the name of the machine in its addresses. */
+  readonly machines?: Readonly<Record<string, MachineHandlers>>;
+  readonly events?: EventHandlers;
+  /** The agent starts. */
+  start?(context: AgentContext): void;
+  /** At the end of each step. */
+  settle?(context: AgentContext): void;
+}
+
+type AnyEventHandler = (context: AgentContext, event: AgentEvent) => void;
+
+/** Routes inputs to the parts of a table. */
+export class PartTable {
+  private readonly machines = new Map<string, MachineHandlers>();
+  private readonly events = new Map<AgentEvent['type'], AnyEventHandler[]>();
+  private readonly starts: NonNullable<AgentPart['start']>[] = [];
+  private readonly settles: NonNullable<AgentPart['settle']>[] = [];
+
+  constructor(parts: readonly AgentPart[]) {
+    for (const { name, machines = {}, events = {}, start, settle } of parts) {
+      for (const [machine, handlers] of Object.entries(machines)) {
+        assert(!this.machines.has(machine), `the machine ${machine} of the part ${name} is another part's`);
+        this.machines.set(machine, handlers);
+      }
+      for (const [type, handler] of Object.entries(events)) this.handlersOf(type as AgentEvent['type']).push(handler as AnyEventHandler);
+      if (start !== undefined) this.starts.push(start);
+      if (settle !== undefined) this.settles.push(settle);
+    }
+  }
+
+  take(context: AgentContext, input: AgentEvent | Reply<AgentOperations> | Wake): void {
+    if (input.type === 'reply') this.replied(context, input);
+    else if (input.type === 'wake') this.woken(context, input);
+    else if (input.type === 'start') for (const start of this.starts) start(context);
+    else {
+      const handlers = this.events.get(input.type);
+      assert(handlers !== undefined, `no part handles the event ${input.type}`);
+      for (const handler of handlers) handler(context, input);
+    }
+  }
+
+  settle(context: AgentContext): void {
+    for (const settle of this.settles) settle(context);
+  }
+
+  private replied(context: AgentContext, reply: Reply<AgentOperations>): void {
+    const { machine, key } = reply.address;
+    const replied = this.machines.get(machine)?.replied;
+    assert(replied !== undefined, `an answer came for an unknown address: ${machine}`);
+    replied(context, key, reply);
+  }
+
+  private woken(context: AgentContext, { address: { machine, key } }: Wake): void {
+    const woken = this.machines.get(machine)?.woken;
+    assert(woken !== undefined, `an unknown address was woken: ${machine}`);
+    woken(context, key);
+  }
+
+  private handlersOf(type: AgentEvent['type']): AnyEventHandler[] {
+    const known = this.events.get(type);
+    if (known !== undefined) return known;
+    const handlers: AnyEventHandler[] = [];
+    this.events.set(type, handlers);
+    return handlers;
+  }
+}

@@ -1,0 +1,89 @@
+// Parts of the container manager: what pods are granted of the node, and cgroups.
+import { draFileReplied, planDraFile } from '../../dra-manager/dra-file.js';
+import { draFileAddress, draTaskMachine } from '../../dra-manager/dra-state.js';
+import { draTaskReplied } from '../../dra-manager/dra-tasks.js';
+import { allocationMachine, allocationReplied, planAllocationFiles, readAllocation } from '../allocation-files.js';
+import { beginCgroupLook, cgroupLookAddress, cgroupLookReplied, planCgroupLook } from '../cgroup-look.js';
+import { claimsAddress, draContext } from '../claims.js';
+import { cpuReconcileAddress, cpuUpdateMachine, cpuUpdateReplied, planCpuReconcile } from '../cpu-reconcile.js';
+import { nodeCgroupMachine, nodeCgroupReplied, nodeCgroupsWoken, planNodeCgroups } from '../node-cgroups.js';
+import type { AgentPart } from '../part.js';
+import { allocationWoken, beginResizes, planResizes } from '../resizes.js';
+import { planStateFiles, stateFileMachine, stateFileReplied } from '../state-files.js';
+import { drain } from '../sync-loop.js';
+
+/** Handled at the end of the step. */
+const whenSettled = (): void => {};
+
+/** `pkg/kubelet/cm`: cgroups of the node, of QoS classes and of pods. */
+export const cgroups: AgentPart = {
+  name: 'cgroups',
+  settle: (context) => {
+    planCgroupLook(context);
+    planNodeCgroups(context);
+  },
+  machines: {
+    [cgroupLookAddress.machine]: { replied: (context, _key, reply) => cgroupLookReplied(context, reply), woken: beginCgroupLook },
+    [nodeCgroupMachine]: { replied: nodeCgroupReplied, woken: ({ state }) => nodeCgroupsWoken(state) },
+  },
+};
+
+/** `pkg/kubelet/cm/cpumanager`. */
+export const cpuManager: AgentPart = {
+  name: 'cpuManager',
+  settle: planCpuReconcile,
+  machines: { [cpuReconcileAddress.machine]: { woken: whenSettled }, [cpuUpdateMachine]: { replied: cpuUpdateReplied } },
+};
+
+/** The state files of the CPU and memory managers. */
+export const managerStateFiles: AgentPart = {
+  name: 'managerStateFiles',
+  settle: planStateFiles,
+  machines: { [stateFileMachine]: { replied: stateFileReplied, woken: whenSettled } },
+};
+
+/** `pkg/kubelet/cm/dra`. */
+export const draManager: AgentPart = {
+  name: 'draManager',
+  settle: (context) => {
+    const { dra } = context.state;
+    if (dra !== null) planDraFile(dra, draContext(context));
+  },
+  machines: {
+    [claimsAddress.machine]: { woken: drain },
+    [draTaskMachine]: {
+      replied: (context, key, reply) => {
+        const { dra } = context.state;
+        if (dra !== null) draTaskReplied(dra, key, reply, draContext(context));
+      },
+    },
+    [draFileAddress.machine]: {
+      replied: (context, _key, reply) => {
+        const { dra } = context.state;
+        if (dra !== null) draFileReplied(dra, reply, draContext(context));
+      },
+      woken: whenSettled,
+    },
+  },
+};
+
+/** `pkg/kubelet/allocation`. */
+export const allocationManager: AgentPart = {
+  name: 'allocationManager',
+  start: (context) => {
+    readAllocation(context);
+    beginResizes(context);
+  },
+  settle: (context) => {
+    planResizes(context);
+    planAllocationFiles(context);
+  },
+  machines: {
+    [allocationMachine]: {
+      replied: (context, key, reply) => {
+        if (allocationReplied(context, key, reply)) drain(context);
+      },
+      woken: allocationWoken,
+    },
+  },
+};

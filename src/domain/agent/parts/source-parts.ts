@@ -1,0 +1,52 @@
+// Parts that decide which pods there are: their sources, and pods that are set aside. What of them is written down for the agent after this one.
+import { mergeSet } from '../../pod-sources/pod-config.js';
+import { adopted, releasedSets } from '../adopted-pods.js';
+import type { AgentContext } from '../agent-context.js';
+import type { AgentEvent } from '../agent-state.js';
+import { beginObservedTimes, observedTimesAddress, observedTimesReplied, planObservedTimes } from '../observed-times.js';
+import type { AgentPart } from '../part.js';
+import { beginSetAside, planSetAsideFile, setAsideMachine, setAsideReplied, setAsideWoken } from '../set-aside.js';
+import { deliver, deliverReturned } from '../sync-loop.js';
+
+/** `pkg/kubelet/config`: merges the sets of the sources. */
+export const podConfig: AgentPart = { name: 'podConfig', events: { podSet: takePodSet } };
+
+function takePodSet(context: AgentContext, { source, pods }: Pick<Extract<AgentEvent, { type: 'podSet' }>, 'source' | 'pods'>): void {
+  // An API source sends changes; an empty set withdraws its pods.
+  if (source === 'api' && context.state.api !== null) context.state.api.withdrawn = true;
+  const run = adopted(context, source, pods);
+  if (run === null) return;
+  const { deliveries, events } = mergeSet(context.state.config, source, run, context.turn.wall);
+  for (const event of events) context.turn.tell('events.record', event);
+  deliver(context, deliveries);
+}
+
+/** Sets that waited until it was known what runs. */
+export function deliverReleasedSets(context: AgentContext): void {
+  for (const [source, pods] of releasedSets(context)) takePodSet(context, { source, pods });
+}
+
+/** Pods whose inputs ended the agent. The Go kubelet has none: see docs/differences.md. */
+export const setAside: AgentPart = {
+  name: 'setAside',
+  start: beginSetAside,
+  settle: deliverReturned,
+  machines: { [setAsideMachine]: { replied: (context, _key, reply) => setAsideReplied(context, reply), woken: setAsideWoken } },
+};
+
+/** Its file has what the whole step has set aside. */
+export const setAsideFile: AgentPart = { name: 'setAsideFile', settle: planSetAsideFile };
+
+/** When pods and containers started and ended, for the agent after this one. The Go kubelet has none: see docs/differences.md. */
+export const observedTimes: AgentPart = {
+  name: 'observedTimes',
+  start: beginObservedTimes,
+  settle: planObservedTimes,
+  machines: {
+    [observedTimesAddress.machine]: {
+      replied: (context, _key, reply) => observedTimesReplied(context, reply),
+      // Planned at the end of the step.
+      woken: () => {},
+    },
+  },
+};

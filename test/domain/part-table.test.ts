@@ -1,0 +1,41 @@
+// The table of parts: who gets an input, in which order parts start and settle, and what is a programmer's error.
+import t from 'tap';
+import type { AgentContext } from '../../src/domain/agent/agent-context.js';
+import { type AgentPart, PartTable } from '../../src/domain/agent/part.js';
+import { agentParts } from '../../src/domain/agent/parts.js';
+
+const context = null as unknown as AgentContext;
+type Input = Parameters<PartTable['take']>[1];
+
+function recorder(name: string, seen: string[]): AgentPart {
+  return {
+    name,
+    start: () => seen.push(`${name} starts`),
+    settle: () => seen.push(`${name} settles`),
+    events: { runtimeChangesLost: () => seen.push(`${name} gets the event`) },
+    machines: { [name]: { replied: (_context, key) => seen.push(`${name}/${key} replied`), woken: (_context, key) => seen.push(`${name}/${key} woken`) } },
+  };
+}
+
+t.test('inputs go to their parts, in the order of the table', async (t) => {
+  const seen: string[] = [];
+  const table = new PartTable([recorder('a', seen), recorder('b', seen)]);
+  table.take(context, { type: 'start' });
+  table.take(context, { type: 'runtimeChangesLost' });
+  table.take(context, { type: 'wake', address: { machine: 'b', key: 'u1' } });
+  table.take(context, { type: 'reply', address: { machine: 'a', key: '' } } as Input);
+  table.settle(context);
+  t.strictSame(seen, ['a starts', 'b starts', 'a gets the event', 'b gets the event', 'b/u1 woken', 'a/ replied', 'a settles', 'b settles']);
+});
+
+t.test('what no part handles, or two do, is a failed assertion', async (t) => {
+  const table = new PartTable([{ name: 'a', machines: { a: {} } }]);
+  t.throws(() => table.take(context, { type: 'wake', address: { machine: 'a', key: '' } }), /an unknown address was woken: a/);
+  t.throws(() => table.take(context, { type: 'reply', address: { machine: 'b', key: '' } } as Input), /an answer came for an unknown address: b/);
+  t.throws(() => table.take(context, { type: 'runtimeChangesLost' }), /no part handles the event runtimeChangesLost/);
+  t.throws(() => new PartTable([recorder('a', []), recorder('a', [])]), /the machine a of the part a is another part's/);
+});
+
+t.test('the parts of the agent have different names', async (t) => {
+  t.equal(new Set(agentParts.map(({ name }) => name)).size, agentParts.length);
+});
