@@ -90,3 +90,17 @@ t.test('what was not read holds up who sends', async (t) => {
   t.notOk(kinds(got()).includes('window-update'), 'who pays no regard to windows is granted nothing, at his end least of all');
   raw.destroy();
 });
+
+t.test('a ping is of use on a silent connection alone: one that meets the end of a peer loses what that one wrote last', async (t) => {
+  const taken: SpdyStream[] = [];
+  const { raw, connection } = await pair(t, { accept: (stream) => taken.push(stream) > 0 });
+  t.ok(connection.isQuiet(0), 'nothing has come, and nothing waits');
+  t.notOk(connection.isQuiet(60_000), 'but not for so long');
+  raw.write(Buffer.concat([open, ...Array.from({ length: 10 }, () => Buffer.concat([numbers(1, 60_000), Buffer.alloc(60_000)]))]));
+  await until('its reader is behind', () => (taken[0]?.readableLength ?? 0) > 65_536);
+  t.notOk(connection.isQuiet(0), 'output waits for its reader: the peer was there, and may have closed');
+  taken[0]?.resume();
+  await until('all was read', () => connection.isQuiet(0));
+  await until('and nothing came for a while', () => connection.isQuiet(200));
+  raw.destroy();
+});

@@ -7,6 +7,8 @@ import { WriteGate } from './write-gate.js';
 export class FrameWriter {
   private readonly gate: WriteGate | null;
   private readonly waiting: Buffer[] = [];
+  /** Of the monotonic clock, milliseconds. */
+  private receivedAt = performance.now();
 
   /** @param guarded the socket of a server that may close with unread output @param drained called when writes have been accepted */
   constructor(
@@ -20,7 +22,13 @@ export class FrameWriter {
 
   /** Output of the server came. */
   received(): void {
+    this.receivedAt = performance.now();
     this.gate?.received();
+  }
+
+  /** Since the last output. */
+  get silentMillis(): number {
+    return performance.now() - this.receivedAt;
   }
 
   /** False: wait for `drained`. A socket whose half was closed by the peer drops the bytes, which is no error for the writer. */

@@ -125,6 +125,11 @@ export class SpdyConnection implements StreamCarrier {
     });
   }
 
+  /** Whether a ping is of use: nothing came for so long, and nothing waits for its reader. Otherwise it may meet the peer's end, and lose its last output. */
+  isQuiet(millis: number): boolean {
+    return this.behind.size === 0 && this.out.silentMillis >= millis;
+  }
+
   /** In order: pending output is sent, and the peer has a while to close. A second call has no effect. */
   close(status: number = goawayStatus.ok): void {
     if (this.over) return;

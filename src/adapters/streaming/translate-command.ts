@@ -12,7 +12,7 @@ import type { SpdyStream } from './spdy-stream.js';
 
 /** The one sub-protocol in which a client can end its input. */
 export const closableChannels = 'v5.channel.k8s.io';
-/** As often as the Go kubelet checks the server. */
+/** As often as the Go kubelet checks the server; here only while it is silent. */
 const pingMillis = 5_000;
 /** An outcome is not longer. */
 const outcomeBytesMax = 64 * 1024;
@@ -35,7 +35,7 @@ export async function translateCommand(
   else if (dialed.kind === 'unreachable') await session.finish({ kind: 'failed', message: `error dialing backend: ${dialed.message}` });
   else {
     const connection = new SpdyConnection(dialed.socket, { role: 'client', guarded: dialed.socket as Socket }, dialed.head);
-    const pings = setInterval(() => void connection.ping(), pingMillis);
+    const pings = setInterval(() => connection.isQuiet(pingMillis) && void connection.ping(), pingMillis);
     // A disconnected client ends its command.
     void session.closed.then(() => connection.close());
     const outcome = await runCommand(session, connection, commandVersion(dialed.protocol || 'channel.k8s.io'), wishes).catch(
