@@ -17,7 +17,6 @@ import { sliceNaming } from '../domain/cgroups/cgroup-name.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
 import { reservedCgroupNames } from '../domain/cgroups/reserved-cgroups.js';
 import { sliceSettings } from '../domain/cgroups/systemd-properties.js';
-import { featureEnabled } from '../domain/configuration/feature-gates.js';
 import { Kernel } from '../domain/kernel/kernel.js';
 import { epochMicros } from '../domain/values/instant.js';
 import type { Pod } from '../ports/model/pod.js';
@@ -67,14 +66,14 @@ const runtimeModule = module((bind) => {
     teardown.add('image service connection', () => imageService.close());
     return { imageService };
   });
-  bind.to(tokens.runtime, [tokens.runtimeService, tokens.clock, tokens.configuration], ({ runtimeService }, clock, { gates }) => {
-    return new CriRuntimeState(runtimeService, () => clock.now(), { streamLists: featureEnabled(gates, 'CRIListStreaming') });
+  bind.to(tokens.runtime, [tokens.runtimeService, tokens.clock, tokens.configuration], ({ runtimeService }, clock, { features }) => {
+    return new CriRuntimeState(runtimeService, () => clock.now(), { streamLists: features.streamsLists });
   });
   bind.to(tokens.sandboxes, [tokens.runtimeService], ({ runtimeService }) => new CriSandboxes(runtimeService));
   bind.to(tokens.containers, [tokens.runtimeService], ({ runtimeService }) => new CriContainers(runtimeService));
   bind.to(tokens.streaming, [tokens.runtimeService], ({ runtimeService }) => new CriStreaming(runtimeService));
-  bind.to(tokens.images, [tokens.imageService, tokens.configuration], ({ imageService }, { gates }) => {
-    return new CriImages(imageService, { streamLists: featureEnabled(gates, 'CRIListStreaming') });
+  bind.to(tokens.images, [tokens.imageService, tokens.configuration], ({ imageService }, { features }) => {
+    return new CriImages(imageService, { streamLists: features.streamsLists });
   });
   bind.to(tokens.notices, [tokens.runtimeService, tokens.teardown], ({ runtimeService }, teardown) => {
     const notices = new RuntimeNotices(new CriRuntimeEvents(runtimeService));

@@ -4,7 +4,6 @@ import { type AlignmentPolicies, type AlignmentSettings, startAlignment } from '
 import { nodeReservation } from '../../domain/cgroups/node-allocatable.js';
 import { type ContainerName, cpuCheckpointName, readCpuCheckpoint } from '../../domain/checkpoints/cpu-checkpoint.js';
 import { memoryCheckpointName } from '../../domain/checkpoints/memory-checkpoint.js';
-import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { StartupValues } from '../../domain/configuration/startup-checks.js';
 import { milliQuantityOf, quantityOf, quantityText } from '../../domain/values/quantity.js';
@@ -37,7 +36,7 @@ async function namedContainers(text: string, { runtime }: Ports, call: Call): Pr
   return new Map(pods.flatMap(({ uid, containers }) => containers.map(({ id, name }) => [id, { podUid: uid, containerName: name }] as const)));
 }
 
-function policiesOf({ configuration: c, gates }: LoadedConfiguration, startup: StartupValues, machine: MachineTopology): AlignmentPolicies {
+function policiesOf({ configuration: c, features }: LoadedConfiguration, startup: StartupValues, machine: MachineTopology): AlignmentPolicies {
   const cpus = machine.cores.reduce((sum, { threads }) => sum + threads.length, 0);
   const memoryBytes = machine.numaNodes.reduce((sum, node) => sum + node.memoryBytes, 0);
   const capacity = new Map([
@@ -48,9 +47,9 @@ function policiesOf({ configuration: c, gates }: LoadedConfiguration, startup: S
   return {
     cpuManagerPolicy: c.cpuManagerPolicy,
     cpuManagerPolicyOptions: c.cpuManagerPolicyOptions,
-    cpuOptionGates: { alpha: featureEnabled(gates, 'CPUManagerPolicyAlphaOptions'), beta: featureEnabled(gates, 'CPUManagerPolicyBetaOptions') },
+    cpuOptionGates: { alpha: features.cpuAlphaOptions, beta: features.cpuBetaOptions },
     cpuManagerReconcilePeriod: micros(c.cpuManagerReconcilePeriod),
-    liftsQuota: featureEnabled(gates, 'DisableCPUQuotaWithExclusiveCPUs'),
+    liftsQuota: features.disablesQuotaOfExclusiveCpus,
     memoryManagerPolicy: c.memoryManagerPolicy,
     topologyManagerPolicy: c.topologyManagerPolicy,
     topologyManagerScope: c.topologyManagerScope,

@@ -7,7 +7,6 @@ import type { HostReading } from '../../adapters/linux/index.js';
 import { keepsTmpfsFromSwap } from '../../adapters/storage/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import { hugePageUnit } from '../../domain/cgroups/huge-page-sizes.js';
-import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { Reservation, StartupValues } from '../../domain/configuration/startup-checks.js';
 import { clusterNameServers } from '../../domain/configuration/taken-values.js';
@@ -38,7 +37,7 @@ const unspecified: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFacts {
   const { loaded, host, cgroupDriver } = steady;
-  const { configuration: c, options, gates } = loaded;
+  const { configuration: c, options, features } = loaded;
   const v2 = host.cgroupVersion === 2;
   return {
     cgroupVersion: host.cgroupVersion,
@@ -68,11 +67,11 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
     seccompDefault: c.seccompDefault || options.seccompDefault,
     selinuxEnabled: host.selinuxEnabled,
     seLinuxFileLabel: host.seLinuxFileLabel,
-    seLinuxMount: featureEnabled(gates, 'SELinuxMount'),
+    seLinuxMount: features.seLinuxMount,
     memoryVolumesMaySwap: host.swapOn && !keepsTmpfsFromSwap(),
-    projectQuotas: featureEnabled(gates, 'LocalStorageCapacityIsolationFSQuotaMonitoring'),
-    containerStopSignals: featureEnabled(gates, 'ContainerStopSignals'),
-    changesStatusOnRestart: featureEnabled(gates, 'ChangeContainerStatusOnKubeletRestart'),
+    projectQuotas: features.projectQuotas,
+    containerStopSignals: features.containerStopSignals,
+    changesStatusOnRestart: features.changesStatusOnRestart,
     thermalThrottlePaths: host.thermalThrottlePaths,
     runtimeClasses: {},
     runtimeHandlers: [],

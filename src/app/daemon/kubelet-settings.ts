@@ -7,7 +7,6 @@ import type { KubeletSettings } from '../../domain/agent/kubelet.js';
 import type { NodeCgroupSettings } from '../../domain/agent/node-cgroups-state.js';
 import type { AgentSettings } from '../../domain/agent/settings.js';
 import type { ChangeDetection } from '../../domain/api-data/object-manager.js';
-import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
 import { takenPeriod } from '../../domain/configuration/taken-values.js';
@@ -51,15 +50,15 @@ export function kubeletSettings(
     readonly observedTimes: AgentSettings['observedTimes'];
   },
 ): KubeletSettings {
-  const { configuration: c, options, gates } = loaded;
-  const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
+  const { configuration: c, options, gates, features } = loaded;
+  const manifests = { nodeName, preventApiReferences: features.preventsStaticPodReferences };
   const maximum = c.crashLoopBackOff.maxContainerRestartPeriod;
   return {
     agent: {
       nodeName,
       apiserver: node !== null,
-      trustBundleProjection: featureEnabled(gates, 'ClusterTrustBundleProjection'),
-      podCertificateProjection: featureEnabled(gates, 'PodCertificateRequest'),
+      trustBundleProjection: features.clusterTrustBundles,
+      podCertificateProjection: features.podCertificates,
       objectChangeDetection: changeDetection(c.configMapAndSecretChangeDetectionStrategy, node !== null),
       nodeIps: nodeIpsOf(options.nodeIp),
       podLogsDirectory: c.podLogsDir,
@@ -77,12 +76,12 @@ export function kubeletSettings(
       logRotation: logRotationOf(c),
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       appArmorProblem: (profile.apparmorEnabled ?? host.apparmorEnabled) ? null : appArmorDisabled,
-      podLevelResources: featureEnabled(gates, 'PodLevelResources'),
+      podLevelResources: features.podLevelResources,
       resizeGates: {
-        podLevel: featureEnabled(gates, 'InPlacePodLevelResourcesVerticalScaling'),
-        initContainers: featureEnabled(gates, 'InPlacePodVerticalScalingInitContainers'),
+        podLevel: features.resizesPods,
+        initContainers: features.resizesInitContainers,
       },
-      declaredFeatures: featureEnabled(gates, 'NodeDeclaredFeatures') ? declaredFeatures(gates) : null,
+      declaredFeatures: features.declaresFeatures ? declaredFeatures(gates) : null,
       images: imageSettings(loaded, credentialProviders),
       imageGc: profile.ownsImages ? imageGcOf(c) : noImageGc,
       ownsImages: profile.ownsImages,
@@ -133,10 +132,10 @@ function evictionOf({ configuration: c, options }: LoadedConfiguration): Evictio
   };
 }
 
-function shutdownPrioritiesOf({ configuration: c, gates }: LoadedConfiguration): readonly ShutdownPriority[] {
-  if (!featureEnabled(gates, 'GracefulNodeShutdown')) return [];
+function shutdownPrioritiesOf({ configuration: c, features }: LoadedConfiguration): readonly ShutdownPriority[] {
+  if (!features.nodeShutdown) return [];
   const { shutdownGracePeriod, shutdownGracePeriodCriticalPods } = c;
-  const byPriority = featureEnabled(gates, 'GracefulNodeShutdownBasedOnPodPriority') ? (c.shutdownGracePeriodByPodPriority ?? []) : [];
+  const byPriority = features.nodeShutdownByPriority ? (c.shutdownGracePeriodByPodPriority ?? []) : [];
   return shutdownPriorities({ shutdownGracePeriod, shutdownGracePeriodCriticalPods, shutdownGracePeriodByPodPriority: byPriority });
 }
 
@@ -159,12 +158,10 @@ function allowedSysctls(unsafe: readonly string[]): readonly string[] {
   return [...safeSysctlNames(release()), ...unsafe];
 }
 
-function imageSettings({ configuration: c, gates }: LoadedConfiguration, credentialProviders: readonly CredentialProvider[]): ImageSettings {
+function imageSettings({ configuration: c, features }: LoadedConfiguration, credentialProviders: readonly CredentialProvider[]): ImageSettings {
   return {
     limits: { parallel: c.serializeImagePulls ? 1 : c.maxParallelImagePulls, perSecond: c.registryPullQPS, burst: c.registryBurst },
-    verification: featureEnabled(gates, 'KubeletEnsureSecretPulledImages')
-      ? verificationPolicy(c.imagePullCredentialsVerificationPolicy, c.preloadedImagesVerificationAllowlist ?? [])
-      : null,
+    verification: features.verifiesPulledImages ? verificationPolicy(c.imagePullCredentialsVerificationPolicy, c.preloadedImagesVerificationAllowlist ?? []) : null,
     credentialProviders,
   };
 }

@@ -4,7 +4,6 @@ import type { NodeCgroupSettings } from '../../domain/agent/node-cgroups-state.j
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import { podsCgroupConfig } from '../../domain/cgroups/node-allocatable.js';
 import { type ReservedCgroup, reservedCgroups, reservedCgroupValues } from '../../domain/cgroups/reserved-cgroups.js';
-import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { StartupValues } from '../../domain/configuration/startup-checks.js';
 import { goQuote } from '../../domain/values/go-text.js';
@@ -23,14 +22,14 @@ export interface CgroupHost {
 type Tell = (type: 'Normal' | 'Warning', reason: string, message: string) => Promise<void>;
 
 export function nodeCgroupSettings(loaded: LoadedConfiguration, startup: StartupValues, machine: MachineReading, host: CgroupHost): NodeCgroupSettings {
-  const { configuration: c, gates } = loaded;
+  const { configuration: c, features } = loaded;
   const facts = { ...machine, memoryBytes: BigInt(machine.memoryBytes), ephemeralStorageBytes: null };
   const left = podsCgroupConfig(facts, startup, true);
   const all = c.enforceNodeAllocatable.includes('pods') ? left : podsCgroupConfig(facts, startup, false);
   return {
     pods: { ...all, cpusetCpus: freeCpus(loaded, host) },
     hugePageBytes: host.hugePageBytes.map(BigInt),
-    reservedMemoryPercent: featureEnabled(gates, 'QOSReserved') ? (startup.qosReserved.memory ?? null) : null,
+    reservedMemoryPercent: features.qosReserved ? (startup.qosReserved.memory ?? null) : null,
     allocatableMemoryBytes: left.memoryBytes ?? 0n,
   };
 }
@@ -50,7 +49,7 @@ export async function enforceReserved(
   tell: Tell,
   call: Call,
 ): Promise<void> {
-  const keepsMemory = host.cgroupVersion === 2 && featureEnabled(loaded.gates, 'MemoryQoS');
+  const keepsMemory = host.cgroupVersion === 2 && loaded.features.memoryQos;
   const facts = { cpus: freeCpus(loaded, host), hugePageBytes: host.hugePageBytes.map(BigInt), keepsMemory };
   for (const cgroup of reservedCgroups(loaded.configuration, driver)) {
     const values = reservedCgroupValues(cgroup, startup, facts);

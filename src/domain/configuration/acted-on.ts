@@ -1,6 +1,7 @@
 // The settings that have an effect. The others are read, validated and shown, and their use is logged once, so that users don't rely on them.
 // Invariant: every path here is a setting of the table; a change that implements a setting adds it.
 
+import { unusedGates } from './acting-gates.js';
 import { applyDefaults, withFileDefaults, withLegacyDefaults } from './defaults.js';
 import { showConfiguration } from './draft.js';
 import { noFeatureGates } from './feature-gates.js';
@@ -136,12 +137,13 @@ export const actedOn: ReadonlySet<string> = new Set([
   'volumeStatsAggPeriod',
 ]);
 
-/** Settings that differ from their default and that nothing acts on; dotted paths, in the order of the table. */
+/** Settings that differ from their default and that nothing acts on; dotted paths, in the order of the table; then feature gates. */
 export function unusedSettings(configuration: KubeletConfiguration, usesFile: boolean): string[] {
   const defaults = applyDefaults({}, noFeatureGates);
   const baseline = showConfiguration(usesFile ? withFileDefaults(defaults, false) : withLegacyDefaults(defaults));
   const shown = showConfiguration(configuration);
-  return settingRows
+  const settings = settingRows
     .filter(({ path }) => !actedOn.has(path.join('.')) && JSON.stringify(valueAt(shown, path)) !== JSON.stringify(valueAt(baseline, path)))
     .map(({ path }) => path.join('.'));
+  return [...settings, ...unusedGates(configuration.featureGates).map((gate) => `featureGates.${gate}`)];
 }

@@ -5,6 +5,7 @@
 import type { ConfigurationSource, ParsedValue } from '../../ports/outbound/configuration-source.js';
 import { goQuote } from '../values/go-text.js';
 import { isAbsolutePath, joinPath, parentPath } from '../values/slash-paths.js';
+import { type GatedFeatures, gatedFeatures } from './acting-gates.js';
 import { applyFlags, type ProcessOptions, processOptions } from './apply-flags.js';
 import { readDropIn, readMainDocument, readMergedDocument } from './configuration-document.js';
 import { applyDefaults, withFileDefaults } from './defaults.js';
@@ -23,6 +24,8 @@ export interface LoadedConfiguration {
   readonly configuration: KubeletConfiguration;
   readonly options: ProcessOptions;
   readonly gates: FeatureGates;
+  /** What the gates switch. */
+  readonly features: GatedFeatures;
   /** `Flag --x has been deprecated, ...`: for standard error, in the order of use. */
   readonly deprecations: readonly string[];
   readonly deprecatedFlags: readonly string[];
@@ -100,6 +103,7 @@ function load(words: readonly string[], source: ConfigurationSource, host: Valid
     configuration,
     options,
     gates,
+    features: gatedFeatures(gates),
     deprecations: deprecationLines(flags),
     deprecatedFlags: flags.deprecatedUses,
     strictDecodingError: file?.strictDecodingError ?? null,

@@ -20,7 +20,6 @@ import {
   verbosityRoute,
 } from '../../../adapters/http-server/index.js';
 import { SystemJournal } from '../../../adapters/linux/index.js';
-import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import { type FactsOfStart, settingsInEffect } from '../../../domain/configuration/settings-in-effect.js';
 import { shownConfiguration, shownFlags } from '../../../domain/configuration/shown-settings.js';
 import { nodeLogQueries } from '../../../domain/logs/node-log-query.js';
@@ -59,7 +58,7 @@ export function readOnlyRoutes(resolver: Resolver): readonly KubeletRoute[] {
 }
 
 export function allRoutes(context: DaemonContext, resolver: Resolver, startedMillis: number, factsOfStart: () => Omit<FactsOfStart, 'verbosity'>): readonly KubeletRoute[] {
-  const { configuration, gates } = context.loaded;
+  const { configuration, features } = context.loaded;
   let { verbosity } = configuration.logging;
   const setVerbosity = (level: number): void => {
     context.setVerbosity(level);
@@ -74,8 +73,8 @@ export function allRoutes(context: DaemonContext, resolver: Resolver, startedMil
     runningPodsRoute((signal) => runningPods(resolver.get(tokens.runtime), signal)),
     configzRoute(() => shownConfiguration(inEffect().configuration)),
     ...logRoutes(context, resolver, containers),
-    ...streamRoutes(containers, featureEnabled(gates, 'ExtendWebSocketsToKubelet')),
-    ...(featureEnabled(gates, 'ContainerCheckpoint') ? [checkpointRoute(resolver.get(tokens.checkpoints))] : []),
+    ...streamRoutes(containers, features.translatesWebSockets),
+    ...(features.containerCheckpoint ? [checkpointRoute(resolver.get(tokens.checkpoints))] : []),
     nodeLogs(context),
     configuration.enableProfilingHandler ? profileRoute(profileSources) : disabledRoute('/debug/pprof/', 'profiling endpoint is disabled.\n'),
     configuration.enableDebugFlagsHandler ? verbosityRoute(setVerbosity) : disabledRoute('/debug/flags/v', 'flags endpoint is disabled.\n'),
@@ -94,9 +93,7 @@ function nodeLogs({ loaded, native }: DaemonContext): KubeletRoute {
   const { enableSystemLogHandler, enableSystemLogQuery } = loaded.configuration;
   if (!enableSystemLogHandler) return disabledRoute('/logs/', 'logs endpoint is disabled.\n');
   const open = nodeLogFiles(nodeLogDirectory, native);
-  return enableSystemLogQuery && featureEnabled(loaded.gates, 'NodeLogQuery')
-    ? nodeLogQueryRoute({ queries: nodeLogQueries, open, journal: new SystemJournal() })
-    : nodeLogRoute(open);
+  return enableSystemLogQuery && loaded.features.nodeLogQuery ? nodeLogQueryRoute({ queries: nodeLogQueries, open, journal: new SystemJournal() }) : nodeLogRoute(open);
 }
 
 export function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Resolver, containers: PortOf<NodeContainerOperations>): readonly KubeletRoute[] {
@@ -107,13 +104,13 @@ export function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Re
     containers,
     read: ({ path, containerId }, podUid, options, signal) => reader.read({ log: { path, mayGrow: async () => queries.isContainerRunning(podUid, containerId) }, options, signal }),
     wall: () => clock.wall(),
-    splitStreams: featureEnabled(loaded.gates, 'PodLogsQuerySplitStreams'),
+    splitStreams: loaded.features.splitsLogStreams,
   });
 }
 
 function zPages({ loaded }: DaemonContext, startedMillis: number, flags: () => ReturnType<typeof shownFlags>): readonly KubeletRoute[] {
-  const { gates } = loaded;
-  const hasFlags = featureEnabled(gates, 'ComponentFlagz');
+  const { features } = loaded;
+  const hasFlags = features.flagz;
   const statusz = statuszRoute(() => ({
     startTime: formatRfc3339(instantOf(startedMillis * 1000)),
     uptimeSeconds: Math.floor(process.uptime()),
@@ -122,5 +119,5 @@ function zPages({ loaded }: DaemonContext, startedMillis: number, flags: () => R
     emulationVersion: reportedVersion(),
     paths: ['/configz', '/debug', ...(hasFlags ? ['/flagz'] : []), '/healthz', '/metrics'],
   }));
-  return [...(hasFlags ? [flagzRoute(flags)] : []), ...(featureEnabled(gates, 'ComponentStatusz') ? [statusz] : [])];
+  return [...(hasFlags ? [flagzRoute(flags)] : []), ...(features.statusz ? [statusz] : [])];
 }

@@ -4,7 +4,6 @@ import { FileCertificateStore } from '../../../adapters/certificates/index.js';
 import type { ServingPair } from '../../../adapters/http-server/index.js';
 import { issueTimeout } from '../../../domain/certificates/certificate-keeper.js';
 import { servingTemplate } from '../../../domain/certificates/certificate-rules.js';
-import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import type { NodeAddress } from '../../../ports/model/node.js';
 import type { Resolver } from '../../bind-to.js';
 import { tokens } from '../../tokens.js';
@@ -52,7 +51,7 @@ export function keepIssued(context: DaemonContext, resolver: Resolver, teardown:
   });
   keepers.add((events) => keeping.saw(events));
   measuring.keeps(keeping.state);
-  const allowsDnsOnly = featureEnabled(loaded.gates, 'AllowDNSOnlyNodeCSR');
+  const allowsDnsOnly = loaded.features.allowsDnsOnlyRequests;
   const addresses = (): readonly NodeAddress[] => resolver.get(tokens.kernel).state.cluster?.overlay?.nodeAddresses ?? [];
   const timer = setInterval(() => keeping.setTemplate(servingTemplate(nodeName, addresses(), allowsDnsOnly)), lookMillis).unref();
   teardown.add('serving certificate', () => {

@@ -17,7 +17,6 @@ import {
 } from '../../../adapters/http-server/index.js';
 import { readTextFileSync } from '../../../adapters/text/index.js';
 import { requestPolicy } from '../../../domain/authorization/request-policy.js';
-import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import { opennessWarning, tlsWarnings } from '../../../domain/configuration/server-warnings.js';
 import type { StartupValues } from '../../../domain/configuration/startup-checks.js';
 import { nanosPerMillisecond } from '../../../domain/values/go-duration.js';
@@ -177,12 +176,12 @@ function watchCredentials(context: DaemonContext, resolver: Resolver, teardown: 
     server.replaceTls(changed);
   };
   if (isIssued(context)) keepIssued(context, resolver, teardown, nodeName, (pair) => serve({ ...current, pair }));
-  else if (tlsCertFile !== '' && tlsPrivateKeyFile !== '' && featureEnabled(loaded.gates, 'ReloadKubeletServerCertificateFile')) {
+  else if (tlsCertFile !== '' && tlsPrivateKeyFile !== '' && loaded.features.reloadsServingCertificate) {
     const read = () => readServingPair(tlsCertFile, tlsPrivateKeyFile);
     follow({ what: 'serving certificate', files: [tlsCertFile, tlsPrivateKeyFile], read, take: (pair) => serve({ ...current, pair }) });
   }
   const { clientCertificates: certificates } = tls;
-  if (certificates === null || !featureEnabled(loaded.gates, 'ReloadKubeletClientCAFile')) return;
+  if (certificates === null || !loaded.features.reloadsClientCa) return;
   const take = (authorities: string) => {
     certificates.replace(authorities);
     serve({ ...current });

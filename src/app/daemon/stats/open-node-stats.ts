@@ -22,7 +22,6 @@ import { type CadvisorFilesystem, type CadvisorMachine, familyTexts, metricsCont
 import { parseMountinfo } from '../../../adapters/native-linux/index.js';
 import { cgroupPath } from '../../../domain/cgroups/cgroup-name.js';
 import { nodeAllocatableCgroup } from '../../../domain/cgroups/pod-cgroup-name.js';
-import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import type { MissingPart } from '../../../domain/stats/measured-summary.js';
 import type { Part } from '../../../domain/stats/node-summary.js';
 import { parseCpuSet } from '../../../domain/values/cpu-set.js';
@@ -161,8 +160,8 @@ function ownCgroup(): string {
 }
 
 function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolver): PodDiskUsage {
-  const { configuration, options, gates } = loaded;
-  const reportsHealth = featureEnabled(gates, 'CSIVolumeHealth');
+  const { configuration, options, features } = loaded;
+  const reportsHealth = features.csiVolumeHealth;
   const endpointOf = (name: string) => resolver.get(tokens.kernel).state.agent.plugins.drivers.get(name)?.endpoint ?? null;
   return new PodDiskUsage({
     walks: {

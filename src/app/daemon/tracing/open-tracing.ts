@@ -1,7 +1,6 @@
 // Opens tracing if configured; otherwise none of it is loaded.
 
 import { hostname } from 'node:os';
-import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import { epochMicros } from '../../../domain/values/instant.js';
 import type { DaemonContext } from '../daemon-context.js';
 import { StartRefusal } from '../start-refusal.js';
@@ -10,8 +9,8 @@ import type { DaemonTracing } from './daemon-tracing.js';
 
 /** null: it isn't configured. Errors: StartRefusal. To be opened first, so that it is closed after everything that makes spans. */
 export async function openTracing({ loaded, logger, clock }: DaemonContext, teardown: Teardown): Promise<DaemonTracing | null> {
-  const { configuration, gates, options } = loaded;
-  if (configuration.tracing === null || !featureEnabled(gates, 'KubeletTracing')) return null;
+  const { configuration, features, options } = loaded;
+  if (configuration.tracing === null || !features.tracing) return null;
   const { endpoint, samplingRatePerMillion } = configuration.tracing;
   const [{ DaemonTracing }, { defaultEndpoint, EndpointProblem }] = await Promise.all([import('./daemon-tracing.js'), import('../../../adapters/tracing/index.js')]);
   try {
