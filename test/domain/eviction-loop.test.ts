@@ -106,6 +106,62 @@ t.test('pods beyond their own limits go together, and are waited for together', 
   t.strictSame(tell(loop, { type: 'cleaned', podUid: 'b' }, start).said, ['measure'], 'what is gone has stopped');
 });
 
+const signalParts = { 'memory.available': 'memory', 'nodefs.available': 'fs' } as const;
+
+function without(of: StatsSummary, ...parts: readonly (keyof StatsSummary['node'])[]): StatsSummary {
+  return { ...of, node: Object.fromEntries(Object.entries(of.node).filter(([part]) => !parts.includes(part as keyof StatsSummary['node']))) as unknown as StatsSummary['node'] };
+}
+
+t.test('each signal stands for itself, whichever could not be read', async (t) => {
+  const look = (loop: EvictionLoop, of: StatsSummary, now: number, pods: readonly Pod[] = [pod('a')]): Told =>
+    tell(tell(loop, { type: 'woken' }, now).loop, measured(of, pods), now);
+  for (const [short, other] of [
+    ['memory', 'fs'],
+    ['fs', 'memory'],
+  ] as const) {
+    const low = (time: number) => (short === 'memory' ? summary(99, 5000, time) : summary(900, 99, time));
+    const condition = short === 'memory' ? 'MemoryPressure' : 'DiskPressure';
+    const acted = look(startEvictionLoop(start), without(low(start), other), start);
+    t.match(acted.said[0], /^EvictionThresholdMet/, `${short} is short, and ${other} was not read`);
+    t.strictSame(acted.loop.pressure.conditions, [condition]);
+    // No pod may be evicted.
+    let loop = look(startEvictionLoop(start), low(start), start, []).loop;
+    while (loop.phase.kind === 'reclaiming') loop = tell(loop, { type: 'reclaimed' }, start).loop;
+    if (loop.phase.kind === 'remeasuring') loop = tell(loop, measured(without(low(start + 1), short)), start).loop;
+    t.equal(loop.phase.kind, 'resting');
+    let now = start;
+    for (let i = 0; i < 60; i++) {
+      now += evictionRestMicros;
+      const again = look(loop, without(low(now), short), now);
+      loop = again.loop;
+      if (again.said.length > 0 || !loop.pressure.conditions.includes(condition)) t.fail(`${short} was not read: ${again.said.join()} ${loop.pressure.conditions.join()}`);
+    }
+    t.strictSame(
+      loop.pressure.active.map(({ signal }) => signalParts[signal as keyof typeof signalParts]),
+      [short],
+      'ten minutes later it is no less short',
+    );
+    const readAgain = look(loop, low(now + 1_000_000), now + 1_000_000);
+    t.match(readAgain.said[0], /^EvictionThresholdMet/, 'it acts once it is read');
+    t.strictSame(look(loop, summary(900, 5000, now + 1_000_000), now + 1_000_000).loop.pressure.active, [], 'or is relieved');
+  }
+});
+
+t.test('a shortage that is not read after the reclaim is not relieved', async (t) => {
+  const full = tell(tell(startEvictionLoop(start), { type: 'woken' }, start).loop, measured(summary(900, 99, start), [pod('a')]), start);
+  const again = tell(tell(full.loop, { type: 'reclaimed' }, start).loop, { type: 'reclaimed' }, start);
+  t.strictSame(tell(again.loop, measured(without(summary(900, 5000, start + 1), 'fs')), start).said, ['evict a']);
+  t.strictSame(tell(again.loop, measured(without(summary(900, 5000, start + 1), 'memory')), start).said, [], 'another part that is not read keeps nothing');
+});
+
+t.test('while the file systems are not known, memory is judged, and no disk', async (t) => {
+  const measuring = tell(startEvictionLoop(start), { type: 'woken' }, start).loop;
+  const unknown = (of: StatsSummary): EvictionLoopEvent => ({ type: 'measured', wallOffset: 0, summary: of, pods: [pod('a')], layout: null });
+  t.strictSame(tell(measuring, unknown(summary(99, 99, start)), start).said, ['EvictionThresholdMet Attempting to reclaim memory', 'evict a']);
+  const disk = tell(measuring, unknown(summary(900, 99, start)), start);
+  t.strictSame([disk.said, disk.loop.layout], [[], null]);
+});
+
 t.test('KB042: with a minimum to reclaim, what is freed up to the threshold is not enough, and one pod goes', async (t) => {
   const parsed = parseEvictionThresholds({
     evictionHard: {},
@@ -200,9 +256,9 @@ t.test('every phase has an answer to every event, and only the right ones move i
   }
 });
 
-t.test('without the layout a look is none; with nobody to evict the loop rests; without anything to look for there is no loop', async (t) => {
+t.test('without the layout no disk is judged; with nobody to evict the loop rests; without anything to look for there is no loop', async (t) => {
   const measuring = tell(startEvictionLoop(start), { type: 'woken' }, start).loop;
-  const blind = tell(measuring, { type: 'measured', wallOffset: 0, summary: summary(99, 99, start), pods: [pod('a')], layout: null }, start);
+  const blind = tell(measuring, { type: 'measured', wallOffset: 0, summary: summary(900, 99, start), pods: [pod('a')], layout: null }, start);
   t.strictSame([blind.said, blind.loop.pressure.conditions, blind.loop.phase.kind], [[], [], 'resting']);
   const nobody = tell(measuring, measured(summary(99, 5000, start), [pod('critical', { priority: 2_000_000_000 })]), start);
   t.strictSame([nobody.said, nobody.loop.phase.kind], [['EvictionThresholdMet Attempting to reclaim memory'], 'resting']);

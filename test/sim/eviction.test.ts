@@ -173,6 +173,35 @@ scene(
   options(settings({})),
 );
 
+for (const unread of ['fs', 'runtime', 'rlimit'] as const)
+  scene(
+    `memory runs out, and ${unread} can not be read: a pod is evicted`,
+    (world) => {
+      world.create('a');
+      world.untilReady('a');
+      world.node.host.state.usage.unread.add(unread);
+      uses(world, 'a', { memoryBytes: 1000 * gibi });
+      world.until('a has failed', () => world.status('a').phase === 'Failed', 30 * second);
+    },
+    options(settings({ 'memory.available': '100Mi', 'nodefs.available': '5%' })),
+  );
+
+scene(
+  'pressure lasts while its signal can not be read',
+  (world, t) => {
+    const { disk, usage } = world.node.host.state;
+    disk.otherBytes = 97 * gibi;
+    world.until('the node says so', () => pressure(world, 'DiskPressure') === 'True', minute);
+    usage.unread.add('fs');
+    disk.otherBytes = 10 * gibi;
+    world.run(15 * minute);
+    t.equal(pressure(world, 'DiskPressure'), 'True');
+    usage.unread.clear();
+    world.until('it is relieved', () => pressure(world, 'DiskPressure') === 'False', 7 * minute);
+  },
+  options(settings({ 'nodefs.available': '5%' })),
+);
+
 scene(
   'a pod that can not be killed does not keep the next one',
   (world, t) => {

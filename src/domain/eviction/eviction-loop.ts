@@ -11,7 +11,8 @@
 //   cleaning     a pod's remains are gone    cleaning (others left), or measuring at once: more pods may have to be evicted
 //   cleaning     woken, time is up           measuring
 //
-// Any other event has no effect, except that removed remains are recorded while other pods are still being stopped.
+// Any other event has no effect, except that removed remains are recorded while other pods are still being stopped. A measurement may lack parts: each signal
+// stands for itself, and one that was not read stays as it was. While the file systems aren't known, memory and processes are judged alone.
 // Invariant: one measurement, one reclaim call or one set of kills at a time, independent of the wake-up's source.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -19,9 +20,9 @@ import type { PodStats, StatsSummary } from '../../ports/model/stats-summary.js'
 import { microsPerSecond } from '../values/time.js';
 import type { Eviction } from './eviction.js';
 import { beginRound, chooseVictim, type EvictionPolicy, isRelieved, type ReclaimCall, type ReclaimPlan, thresholdMetReason } from './eviction-round.js';
-import { observeSignals, statsByPod } from './observations.js';
+import { observeSignals, statsByPod, withLastKnown, withTimes } from './observations.js';
 import { noPressure, type PressureState } from './pressure.js';
-import type { FileSystemLayout } from './signals.js';
+import { type FileSystemLayout, isMemorySignal } from './signals.js';
 import { adaptToFileSystems, type EvictionThreshold } from './thresholds.js';
 
 export interface EvictionSettings {
@@ -60,7 +61,7 @@ export interface EvictionLoop {
 export type EvictionLoopEvent =
   /** A timer, or the kernel's notification of low memory. */
   | { readonly type: 'woken' }
-  /** @param layout null if not known yet: then the measurement doesn't count */
+  /** @param layout null if not known yet: then signals of file systems don't count */
   | { readonly type: 'measured'; readonly summary: StatsSummary; readonly wallOffset: Micros; readonly pods: readonly Pod[]; readonly layout: FileSystemLayout | null }
   | { readonly type: 'not-measured' }
   /** Whether it found something or failed. */
@@ -129,11 +130,10 @@ function measure(loop: EvictionLoop): EvictionLoopStep {
 type Measured = Extract<EvictionLoopEvent, { readonly type: 'measured' }>;
 
 function looked(before: EvictionLoop, { summary, wallOffset, pods, layout }: Measured, settings: EvictionSettings, now: Micros): EvictionLoopStep {
-  if (layout === null) return rest(before, now);
-  const { thresholds, firstRun } = adaptToFileSystems(settings.thresholds, layout);
-  const inForce = before.layout === null ? firstRun : thresholds;
   const stats = statsByPod(summary);
-  const { state, plan } = beginRound(before.pressure, inForce, observeSignals(summary, wallOffset), pods, stats, { ...settings.policy, layout }, now);
+  const pressure = { ...before.pressure, observations: withTimes(before.pressure.observations) };
+  const observations = withLastKnown(observeSignals(summary, wallOffset), pressure.observations);
+  const { state, plan } = beginRound(pressure, thresholdsInForce(before, layout, settings), observations, pods, stats, policyOf(settings, layout), now);
   const loop = { ...before, pressure: state, layout };
   switch (plan.kind) {
     case 'nothing':
@@ -148,6 +148,18 @@ function looked(before: EvictionLoop, { summary, wallOffset, pods, layout }: Mea
   }
 }
 
+function thresholdsInForce(before: EvictionLoop, layout: FileSystemLayout | null, settings: EvictionSettings): readonly EvictionThreshold[] {
+  if (layout === null) return settings.thresholds.filter(({ signal }) => isMemorySignal(signal) || signal === 'pid.available');
+  const { thresholds, firstRun } = adaptToFileSystems(settings.thresholds, layout);
+  return before.layout === null ? firstRun : thresholds;
+}
+
+/** Without a known layout, no decision about disks is made, so that any layout will do. */
+function policyOf({ policy }: EvictionSettings, layout: FileSystemLayout | null): EvictionPolicy {
+  if (layout !== null) return { ...policy, layout };
+  return { ...policy, localStorageCapacityIsolation: false, layout: { dedicatedImageFs: false, splitContainerFs: false } };
+}
+
 function reclaim(loop: EvictionLoop, look: Look, [call, ...callsLeft]: readonly ReclaimCall[]): EvictionLoopStep {
   if (call === undefined) return { loop: { ...loop, phase: { kind: 'remeasuring', look } }, actions: [{ kind: 'measure' }] };
   return { loop: { ...loop, phase: { kind: 'reclaiming', look, callsLeft } }, actions: [{ kind: 'reclaim', call }] };
@@ -155,12 +167,13 @@ function reclaim(loop: EvictionLoop, look: Look, [call, ...callsLeft]: readonly 
 
 function lookedAgain(loop: EvictionLoop, look: Look, { summary, wallOffset }: Measured, settings: EvictionSettings, now: Micros): EvictionLoopStep {
   const { thresholds } = loop.layout === null ? settings : adaptToFileSystems(settings.thresholds, loop.layout);
-  return isRelieved(thresholds, observeSignals(summary, wallOffset)) ? rest(loop, now) : evictOne(loop, look, settings, now);
+  const observations = withLastKnown(observeSignals(summary, wallOffset), loop.pressure.observations);
+  return isRelieved(thresholds, observations) ? rest(loop, now) : evictOne(loop, look, settings, now);
 }
 
 /** By the run's first measurement, as in its event and message. */
 function evictOne(loop: EvictionLoop, { plan, pods, stats }: Look, settings: EvictionSettings, now: Micros): EvictionLoopStep {
-  const victim = loop.layout === null ? null : chooseVictim(plan, loop.pressure, pods, stats, { ...settings.policy, layout: loop.layout });
+  const victim = chooseVictim(plan, loop.pressure, pods, stats, policyOf(settings, loop.layout));
   return victim === null ? rest(loop, now) : kill(loop, [victim]);
 }
 

@@ -43,6 +43,22 @@ export function observeSignals(summary: StatsSummary, wallOffset: Micros): Signa
   return observations;
 }
 
+/**
+ * What was measured now; of a signal that could not be read, the last observation. That one is not newer than itself, so that it never acts again, and a
+ * shortage that it shows lasts until the signal is read.
+ * @param before see `withTimes`
+ */
+export function withLastKnown(now: SignalObservations, before: SignalObservations): SignalObservations {
+  const unread = [...before].filter(([signal]) => !now.has(signal));
+  return unread.length === 0 ? now : new Map([...now, ...unread]);
+}
+
+/** An observation without a timestamp counts as older than any other. */
+export function withTimes(observations: SignalObservations): SignalObservations {
+  if ([...observations.values()].every(({ time }) => time !== null)) return observations;
+  return new Map([...observations].map(([signal, observation]) => [signal, { ...observation, time: observation.time ?? 0 }]));
+}
+
 /** By uid. */
 export function statsByPod(summary: StatsSummary): ReadonlyMap<string, PodStats> {
   return new Map((summary.pods ?? []).map((stats) => [stats.podRef.uid, stats]));

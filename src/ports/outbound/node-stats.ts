@@ -10,6 +10,6 @@ export interface NodeStatsReading {
 }
 
 export interface NodeStatsOperations {
-  /** Measured after the request. Errors: unavailable (the runtime or the root cgroup can't be read). */
+  /** Measured after the request. Errors: unavailable (the runtime can't list its pods). */
   readonly summary: Operation<null, NodeStatsReading>;
 }

@@ -18,6 +18,8 @@ export interface SimUsage {
   memoryBytes: number;
   dedicatedImageFs: boolean;
   processes: number;
+  /** Parts of the node that can't be read at the moment. */
+  readonly unread: Set<'memory' | 'fs' | 'runtime' | 'rlimit'>;
   /** By uid; pods that are not named use nothing. */
   readonly pods: Map<string, SimPodUsage>;
 }
@@ -30,7 +32,7 @@ export interface SimRunningPod {
 }
 
 export function noSimUsage(): SimUsage {
-  return { memoryBytes: 1024 ** 3, dedicatedImageFs: false, processes: 200, pods: new Map() };
+  return { memoryBytes: 1024 ** 3, dedicatedImageFs: false, processes: 200, unread: new Set(), pods: new Map() };
 }
 
 export interface SimNodeFigures {
@@ -60,7 +62,8 @@ export function simNodeStats({ usage, running, memoryBytes, maxPids, disk }: Sim
     runtime: { imageFs: fs, containerFs: fs },
     rlimit: { time, maxpid: maxPids, curproc: usage.processes },
   };
-  return { summary: { node, pods }, dedicatedImageFs: usage.dedicatedImageFs };
+  const read = Object.entries(node).filter(([part]) => !(usage.unread as ReadonlySet<string>).has(part));
+  return { summary: { node: Object.fromEntries(read) as unknown as typeof node, pods }, dedicatedImageFs: usage.unread.has('runtime') ? null : usage.dedicatedImageFs };
 }
 
 function podStats({ uid, name, namespace, containers }: SimRunningPod, used: SimPodUsage, time: string): PodStats {

@@ -27,7 +27,7 @@ export interface SummaryAnswersOptions {
   readonly bootedAt: Instant;
   /** null: unknown. */
   readonly processCounts: () => Promise<ProcessCounts | null>;
-  /** What an answer for others lacks, and why. */
+  /** What an answer lacks, and why. */
   readonly onMissing: (missing: MissingPart) => void;
 }
 
@@ -40,16 +40,15 @@ export async function summaryOf(options: SummaryAnswersOptions, onlyCpuAndMemory
 }
 
 /**
- * A fresh measurement for the agent's own decisions. It is complete, since a signal that was not read would count as one without pressure.
- * @throws if a part could not be read
+ * A fresh measurement for the agent's own decisions, without the parts that could not be read: each signal stands for itself.
+ * @throws if the runtime could not list its pods: without it no pod can be judged or ended
  */
 export async function nodeStatsReading(options: SummaryAnswersOptions, rootDirectory: string): Promise<NodeStatsReading> {
   const snapshot = await options.stats.snapshotNow();
   const [summary, dedicatedImageFs] = await Promise.all([summaryFrom(snapshot, options, false), isOtherDevice(rootDirectory, snapshot.imageFsMountpoint)]);
   const refuse = (message: string) => new PortError({ kind: 'unavailable', operation: 'nodeStats.summary', subject: '', message });
   if (!summary.ok) throw refuse(summary.error);
-  const missing = summary.value.missing[0];
-  if (missing !== undefined) throw refuse(`failed to get ${missing.part} stats: ${missing.error}`);
+  for (const missing of summary.value.missing) options.onMissing(missing);
   return { summary: summary.value.summary, dedicatedImageFs };
 }
 
