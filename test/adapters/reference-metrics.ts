@@ -1,4 +1,4 @@
-// The families of a recorded kubelet of v1.36 (test/reference/metrics.tsv), and the differences of this agent.
+// The families of two recorded kubelets of v1.36 (test/reference/metrics.tsv, test/reference/port.json), and the differences of this kubelet.
 // Invariant: each difference has its reason, which docs/metrics.md gives under the same name; one that matches nothing fails the test.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,16 +11,42 @@ export interface RecordedFamily {
   readonly stability: string;
 }
 
+const textOf = (name: string): string => readFileSync(fileURLToPath(new URL(`../../../test/reference/${name}`, import.meta.url)), 'utf8');
+
+/** Of the node that was recorded without an apiserver, and of one in a cluster with pods of many kinds. */
 export function recordedFamilies(): readonly RecordedFamily[] {
-  const file = fileURLToPath(new URL('../../../test/reference/metrics.tsv', import.meta.url));
-  return readFileSync(file, 'utf8')
+  const all = new Map<string, RecordedFamily>();
+  for (const family of [...aloneFamilies(), ...clusterFamilies()]) {
+    const key = `${family.endpoint} ${family.name}`;
+    const known = all.get(key);
+    all.set(key, known === undefined ? family : { ...known, labels: [...new Set([...known.labels, ...family.labels])].sort() });
+  }
+  return [...all.values()];
+}
+
+function aloneFamilies(): readonly RecordedFamily[] {
+  return textOf('metrics.tsv')
     .trimEnd()
     .split('\n')
     .slice(1)
     .map((line) => {
       const [endpoint = '', name = '', type = '', labels = '', stability = ''] = line.split('\t');
-      return { endpoint, name, type, labels: labels === '' ? [] : labels.split(','), stability };
+      return { endpoint, name, type, labels: namesIn(labels), stability };
     });
+}
+
+function clusterFamilies(): readonly RecordedFamily[] {
+  const { metrics } = JSON.parse(textOf('port.json')) as { readonly metrics: Readonly<Record<string, Readonly<Record<string, string>>>> };
+  return Object.entries(metrics).flatMap(([endpoint, families]) =>
+    Object.entries(families).map(([name, declared]) => {
+      const [type = '', labels = '', stability = ''] = declared.split(' ');
+      return { endpoint, name, type, labels: namesIn(labels), stability };
+    }),
+  );
+}
+
+function namesIn(labels: string): readonly string[] {
+  return labels === '' ? [] : labels.split(',');
 }
 
 /** A name, or with `*` at its end all names that begin so. */
@@ -66,20 +92,17 @@ export const leftOut: readonly Difference[] = [
 
 /** Upstream's, but not in that recording, as nothing in it made them show. */
 export const notRecorded: readonly string[] = [
+  'apiserver_delegated_authn_request_duration_seconds',
+  'apiserver_delegated_authn_request_total',
   'kubelet_container_aligned_compute_resources_count',
   'kubelet_container_aligned_compute_resources_failure_count',
-  'kubelet_container_requested_resizes_total',
   'kubelet_pod_deferred_accepted_resizes_total',
   'kubelet_pod_infeasible_resizes_total',
-  'kubelet_pod_pending_resizes',
-  'kubelet_pod_resize_duration_milliseconds',
   'kubelet_pod_resources_endpoint_errors_get',
   'kubelet_pod_resources_endpoint_errors_get_allocatable',
   'kubelet_pod_resources_endpoint_errors_list',
   'kubelet_pod_resources_endpoint_requests_get',
   'kubelet_pod_resources_endpoint_requests_get_allocatable',
-  'kubelet_pod_resources_endpoint_requests_list',
-  'kubelet_pod_resources_endpoint_requests_total',
   'plugin_manager_total_plugins',
   'volume_manager_selinux_container_errors_total',
   'volume_manager_selinux_container_warnings_total',
@@ -89,36 +112,20 @@ export const notRecorded: readonly string[] = [
   'volume_manager_selinux_volume_context_mismatch_warnings_total',
   'volume_manager_selinux_volumes_admitted_total',
   'kubelet_eviction_stats_age_seconds',
-  'kubelet_evictions',
   'kubelet_podcertificate_states',
   'kubelet_volume_stats_health_status_abnormal',
-  'kubelet_admission_rejections_total',
   'kubelet_certificate_manager_client_expiration_renew_errors',
   'kubelet_certificate_manager_client_ttl_seconds',
   'kubelet_certificate_manager_server_rotation_seconds',
   'kubelet_certificate_manager_server_ttl_seconds',
   'kubelet_server_expiration_renew_errors',
-  'rest_client_rate_limiter_duration_seconds',
-  'rest_client_request_duration_seconds',
   'rest_client_request_retries_total',
-  'rest_client_request_size_bytes',
-  'rest_client_requests_total',
-  'rest_client_response_size_bytes',
   'kubelet_credential_provider_plugin_duration',
   'kubelet_credential_provider_plugin_errors_total',
   'kubelet_image_garbage_collected_total',
   'kubelet_image_pull_duration_seconds',
-  'kubelet_pod_start_sli_duration_seconds',
-  'kubelet_pod_start_total_duration_seconds',
   'kubelet_preemptions',
   'kubelet_run_podsandbox_errors_total',
-  'kubelet_volume_stats_available_bytes',
-  'kubelet_volume_stats_capacity_bytes',
-  'kubelet_volume_stats_inodes',
-  'kubelet_volume_stats_inodes_free',
-  'kubelet_volume_stats_inodes_used',
-  'kubelet_volume_stats_used_bytes',
-  'kubelet_websocket_streaming_requests_total',
   'container_fs_reads_bytes_total',
   'container_fs_writes_bytes_total',
   'container_pressure_cpu_stalled_seconds_total',

@@ -299,6 +299,27 @@ t.test('defaults beyond the vectors', async (t) => {
   t.equal(pod.spec.automountServiceAccountToken, false, 'false of a field that tells unset from false stays');
 });
 
+t.test('each container has resources, as in the API, and the uid does not depend on it', async (t) => {
+  const value = podValue('a', {
+    initContainers: [{ name: 'i', image: 'nginx:1' }],
+    containers: [
+      { name: 'c', image: 'nginx:1' },
+      { name: 'd', image: 'nginx:1', resources: { limits: { cpu: '1' } } },
+    ],
+  });
+  const read = podsOfManifest(document(value), inFile);
+  const pod = read.kind === 'pods' ? read.pods[0] : undefined;
+  t.strictSame(
+    pod?.spec.initContainers?.map(({ resources }) => resources),
+    [{}],
+  );
+  t.strictSame(
+    pod?.spec.containers.map(({ resources }) => resources),
+    [{}, { limits: { cpu: '1' }, requests: { cpu: '1' } }],
+  );
+  t.equal(pod?.metadata.uid, decoded(value).metadata.uid);
+});
+
 t.test('generated uids', async (t) => {
   const uid = (value: unknown, context: Parameters<typeof decodeManifest>[1] = inFile): string | undefined => decoded(value, context).metadata.uid;
   const base = uid(podValue('a'));

@@ -296,6 +296,7 @@ scene('an ephemeral container is started in a pod that runs', (world, t) => {
   const before = world.node.containers(uid).map(({ id }) => id);
   world.patch('a', { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox', targetContainerName: 'c' }] } }, 'ephemeralcontainers');
   world.until('it runs', () => world.status('a').ephemeralContainerStatuses?.[0]?.state?.running !== undefined, minute);
+  t.strictSame(world.status('a').ephemeralContainerStatuses?.[0]?.resources, {}, 'its status has the resources of its spec');
   t.ok(
     before.every((id) => world.node.containers(uid).some((container) => container.id === id && container.state === 'running')),
     'the others run on',

@@ -1,6 +1,6 @@
 // The face of the HTTP server adapter.
 
-export { type AccessReviews, ApiAccessReviews, type UserInfo } from './access/access-reviews.js';
+export { type AccessReviews, type AnsweredReview, ApiAccessReviews, type UserInfo } from './access/access-reviews.js';
 export { Authenticator } from './access/authenticators.js';
 export { type Authorizer, alwaysAllow, WebhookAuthorizer } from './access/authorizers.js';
 export { ClientCertificates } from './access/client-certificates.js';

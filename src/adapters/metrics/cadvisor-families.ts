@@ -74,7 +74,11 @@ export class CadvisorFamilies {
     if (counters.memory !== null) this.addMemory(labels, counters.memory, readAtMillis);
     this.addProcesses(labels, container);
     this.counter('container_oom_events_total', 'Count of out of memory events observed for the container').add(labels(), counters.oomKills, readAtMillis);
-    for (const filesystem of container.filesystems) this.addFilesystem(labels, filesystem, readAtMillis);
+    const counted = new Set(counters.io.map(({ device }) => this.deviceName(device)));
+    for (const filesystem of container.filesystems) {
+      this.addFilesystem(labels, filesystem, readAtMillis);
+      if (filesystem.disk !== null) this.addDisk(labels, filesystem.device, filesystem.disk, counted.has(filesystem.device), readAtMillis);
+    }
     for (const io of counters.io) this.addIo(labels, io, readAtMillis);
     for (const one of container.interfaces) this.addNetwork(labels, one, readAtMillis);
     if (counters.pressure !== null) for (const kind of ['cpu', 'memory', 'io'] as const) this.addPressure(labels, kind, counters.pressure[kind], readAtMillis);
@@ -147,27 +151,36 @@ export class CadvisorFamilies {
     this.gauge('container_ulimits_soft', help).add(labels(['ulimit', 'max_open_files']), openFiles.openFilesMax, at);
   }
 
-  private addFilesystem(labels: Labels, { device, capacityBytes, usedBytes, inodes, inodesFree, disk }: CadvisorFilesystem, at: number): void {
+  private addFilesystem(labels: Labels, { device, capacityBytes, usedBytes, inodes, inodesFree }: CadvisorFilesystem, at: number): void {
     const named = labels(['device', device]);
     this.gauge('container_fs_inodes_free', 'Number of available Inodes').add(named, inodesFree, at);
     this.gauge('container_fs_inodes_total', 'Number of Inodes').add(named, inodes, at);
     this.gauge('container_fs_limit_bytes', 'Number of bytes that can be consumed by the container on this filesystem.').add(named, capacityBytes, at);
     this.gauge('container_fs_usage_bytes', 'Number of bytes that are consumed by the container on this filesystem.').add(named, usedBytes, at);
-    if (disk === null) return;
+  }
+
+  /** @param isCounted the cgroup itself has counters of this device */
+  private addDisk(labels: Labels, device: string, disk: DiskCounters, isCounted: boolean, at: number): void {
+    const named = labels(['device', device]);
     for (const [name, help, of] of diskSeconds) this.counter(name, help).add(named, disk[of] / 1e3, at);
     this.counter('container_fs_reads_merged_total', 'Cumulative count of reads merged').add(named, disk.readsMerged, at);
     this.counter('container_fs_writes_merged_total', 'Cumulative count of writes merged').add(named, disk.writesMerged, at);
     this.gauge('container_fs_io_current', 'Number of I/Os currently in progress').add(named, disk.inProgress, at);
+    if (!isCounted) this.addCounts(named, disk, at);
   }
 
   private addIo(labels: Labels, { device, readBytes, writeBytes, reads, writes }: DeviceIo, at: number): void {
     const named = labels(['device', this.deviceName(device)]);
     this.counter('container_fs_reads_bytes_total', 'Cumulative count of bytes read').add(named, readBytes, at);
-    this.counter('container_fs_reads_total', 'Cumulative count of reads completed').add(named, reads, at);
-    this.counter('container_fs_sector_reads_total', 'Cumulative count of sector reads completed').add(named, Math.floor(readBytes / sectorBytes), at);
     this.counter('container_fs_writes_bytes_total', 'Cumulative count of bytes written').add(named, writeBytes, at);
+    this.addCounts(named, { reads, writes, sectorsRead: Math.floor(readBytes / sectorBytes), sectorsWritten: Math.floor(writeBytes / sectorBytes) }, at);
+  }
+
+  private addCounts(named: string, { reads, writes, sectorsRead, sectorsWritten }: Pick<DiskCounters, 'reads' | 'writes' | 'sectorsRead' | 'sectorsWritten'>, at: number): void {
+    this.counter('container_fs_reads_total', 'Cumulative count of reads completed').add(named, reads, at);
+    this.counter('container_fs_sector_reads_total', 'Cumulative count of sector reads completed').add(named, sectorsRead, at);
     this.counter('container_fs_writes_total', 'Cumulative count of writes completed').add(named, writes, at);
-    this.counter('container_fs_sector_writes_total', 'Cumulative count of sector writes completed').add(named, Math.floor(writeBytes / sectorBytes), at);
+    this.counter('container_fs_sector_writes_total', 'Cumulative count of sector writes completed').add(named, sectorsWritten, at);
   }
 
   private addNetwork(labels: Labels, one: InterfaceCounters, at: number): void {

@@ -1,5 +1,6 @@
 // Converts one manifest's content to its pods and to log lines about it.
 // Invariant: every problem is one line that names the file (or URL) and, if known, the field.
+import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ManifestContent } from '../../ports/outbound/manifests.js';
 import { decodeManifest, type ManifestContext } from './decode-manifest.js';
@@ -27,7 +28,15 @@ export function podsOfManifest(content: ManifestContent, context: ManifestContex
   if (!decoded.ok) return { kind: 'rejected', message: oneLine(decoded.rejection.message), isParsed: decoded.rejection.kind !== 'unparsable' };
   const notes = content.notes.map(oneLine);
   if (decoded.unknownFields.length > 0) notes.push(unknownFieldsNote(decoded.unknownFields));
-  return { kind: 'pods', pods: decoded.pods, notes };
+  return { kind: 'pods', pods: decoded.pods.map(withResources), notes };
+}
+
+/** As in the API, each container has the field, and with it the status of the container. */
+function withResources(pod: Pod): Pod {
+  const { initContainers, containers } = pod.spec;
+  const filled = (container: Container): Container => (container.resources === undefined ? { ...container, resources: {} } : container);
+  const init = initContainers === undefined ? {} : { initContainers: initContainers.map(filled) };
+  return { ...pod, spec: { ...pod.spec, ...init, containers: containers.map(filled) } };
 }
 
 function unknownFieldsNote(fields: readonly string[]): string {

@@ -115,8 +115,8 @@ function presentContainer(input: ContainerStatusesInput, container: Container, i
 function convert(input: ContainerStatusesInput, container: Container, instance: RuntimeContainerStatus, previous: ContainerStatus | null): ContainerStatus {
   const containerID = `${input.runtimeType}://${instance.id}`;
   const state = convertState(instance, containerID, previous, input.restartingAll);
-  const resources = input.kind === 'ephemeral' ? null : containerResources(container, instance, containerID, previous);
-  const requests = input.kind === 'ephemeral' ? undefined : container.resources?.requests;
+  const resources = containerResources(container, instance, containerID, previous);
+  const requests = container.resources?.requests;
   const lastTermination = carriedTermination(containerID, previous);
   return {
     name: instance.name,

@@ -54,7 +54,7 @@ const requests: readonly (readonly [method: string, path: string])[] = [
   ['GET', '/stats/none'],
 ];
 
-export async function nodeView(stand: PeerStand, started: ReadonlySet<string>): Promise<Json> {
+export async function nodeView(stand: PeerStand): Promise<Json> {
   const { client } = stand;
   const node = await client.get('/api/v1/nodes/lab-node');
   const lease = await client.get('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/lab-node');
@@ -76,9 +76,6 @@ export async function nodeView(stand: PeerStand, started: ReadonlySet<string>): 
     csiNode: (await client.get('/apis/storage.k8s.io/v1/csinodes/lab-node')).spec,
     answers,
     configz: JSON.parse((await client.kubelet('/configz')).text),
-    metrics: await metricsOf(stand),
-    summary: shapeOf(JSON.parse((await client.kubelet('/stats/summary')).text), started),
-    pods: podsShape(JSON.parse((await client.kubelet('/pods')).text), started),
     root: Object.fromEntries(Object.entries(tree(stand.root, /^pods\/|^plugins\/|^pki\/./)).map(([path, value]) => [path, value])),
     cgroups: classCgroups(stand.cgroupRoot),
   };
@@ -96,70 +93,4 @@ function classCgroups(cgroupRoot: string): Json {
       Object.assign({}, ...['cpu', 'memory', 'pids', 'cpuset'].map((hierarchy) => valuesOf(join('/sys/fs/cgroup', hierarchy, cgroupRoot, name)))),
     ]),
   );
-}
-
-/** Families by name: type, help, and the label names that their samples have. */
-async function metricsOf(stand: PeerStand): Promise<Json> {
-  const found: Record<string, Json> = {};
-  for (const path of ['/metrics', '/metrics/cadvisor', '/metrics/resource', '/metrics/probes']) {
-    const { type, text } = await stand.client.kubelet(path);
-    found[path] = { contentType: type, families: families(text) };
-  }
-  return found;
-}
-
-function families(text: string): Json {
-  const all: Record<string, { type: string; help: string; labels: string[] }> = {};
-  for (const line of text.split('\n')) {
-    const [, what, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) ?(.*)$/.exec(line) ?? [];
-    if (what !== undefined) {
-      const family = all[name] ?? { type: '', help: '', labels: [] };
-      all[name] = family;
-      if (what === 'HELP') family.help = rest;
-      else family.type = rest;
-    } else {
-      const [, sample = '', labels = ''] = /^([a-zA-Z_:0-9]+)(?:\{(.*)\})? /.exec(line) ?? [];
-      const family = all[sample] ?? all[sample.replace(/_(bucket|sum|count)$/, '')];
-      const names = [...labels.matchAll(/([a-zA-Z_0-9]+)="/g)]
-        .map(([, label]) => label)
-        .filter((label) => label !== 'le')
-        .sort()
-        .join(',');
-      if (family !== undefined && !family.labels.includes(names)) family.labels = [...family.labels, names].sort();
-    }
-  }
-  return all;
-}
-
-/** Which fields there are, and of which type: figures are different in every run. */
-function shapeOf({ node, pods }: Json, started: ReadonlySet<string>): Json {
-  const ofPod = (pod: Json) => ({ ...shape({ ...pod, podRef: 0, containers: 0, volume: 0 }), containers: byName(pod.containers), volume: byName(pod.volume) });
-  const own = pods.filter((pod: Json) => started.has(pod.podRef.name)).map((pod: Json) => [pod.podRef.name, ofPod(pod)]);
-  return { node: { ...shape({ ...node, systemContainers: 0 }), nodeName: node.nodeName, systemContainers: byName(node.systemContainers) }, pods: Object.fromEntries(own) };
-}
-
-function byName(list: Json[] | undefined): Json {
-  return Object.fromEntries((list ?? []).map(({ name, ...rest }) => [name.replace(/^kube-api-access-.*/, 'kube-api-access'), shape(rest)]));
-}
-
-function shape(value: Json): Json {
-  if (Array.isArray(value)) return value.map(shape);
-  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shape(one)]));
-  return typeof value === 'string' && /^\d{4}-/.test(value) ? 'time' : typeof value;
-}
-
-/** What the kubelet's list of pods has beside the API's: each field of metadata and spec, by its shape. */
-function podsShape({ kind, apiVersion, items }: Json, started: ReadonlySet<string>): Json {
-  const own = items
-    .filter((pod: Json) => started.has(pod.metadata.name))
-    .map(({ metadata, spec, status, ...rest }: Json) => [
-      metadata.name,
-      {
-        ...rest,
-        metadata: { ...shape(metadata), annotations: metadata.annotations, managedFields: metadata.managedFields?.length ?? 0 },
-        spec: shape({ ...spec, containers: 0, initContainers: 0, volumes: 0 }),
-        status: shape({ ...status, containerStatuses: 0, initContainerStatuses: 0 }),
-      },
-    ]);
-  return { kind, apiVersion, pods: Object.fromEntries(own) };
 }

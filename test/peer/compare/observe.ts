@@ -37,7 +37,7 @@ export async function observed(stand: PeerStand, which: Which, cases: readonly P
       const pod = settled.get(name);
       pods[name] = pod === undefined ? { notSettled: (await stand.client.get(`${podsPath}/${name}`)).status } : await podView(stand, pod, records);
     }
-    node ??= await nodeView(stand, new Set(batch.map(({ name }) => name)));
+    node ??= await nodeView(stand);
     for (const [name, end] of Object.entries(await allDeleted(stand, batch))) pods[name] = { ...pods[name], end };
     for (const [name, events] of Object.entries(await eventsOf(stand))) if (pods[name] !== undefined || name.includes(' ')) pods[name] = { ...pods[name], events };
     seen({ pods, node, after: { root: tree(stand.root, /^plugins\/|^pki\/./), logs: readdirSync(stand.podLogs).length } });

@@ -23,9 +23,19 @@ export interface AccessReviews {
 const tokenReviews: ApiResource = { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews' };
 const accessReviews: ApiResource = { group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews' };
 
+export interface AnsweredReview {
+  readonly of: 'authn' | 'authz';
+  /** The apiserver answered with a review, whatever it says. */
+  readonly worked: boolean;
+  readonly tookMillis: number;
+}
+
 /** Both reviews through the agent's own client. */
 export class ApiAccessReviews implements AccessReviews {
-  constructor(private readonly writer: Pick<PortOf<ApiWriterOperations>, 'create'>) {}
+  constructor(
+    private readonly writer: Pick<PortOf<ApiWriterOperations>, 'create'>,
+    private readonly onReview: (review: AnsweredReview) => void = () => {},
+  ) {}
 
   async reviewToken(token: string, signal: AbortSignal): Promise<UserInfo | null> {
     const object = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: { name: '' }, spec: { token } };
@@ -52,7 +62,16 @@ export class ApiAccessReviews implements AccessReviews {
   private async review<Status>(resource: ApiResource, object: ApiObject, signal: AbortSignal): Promise<{ readonly status?: Status }> {
     const { metadata: _metadata, ...rest } = object;
     const request = { resource, namespace: null, name: null, subresource: null, client: 'main' as const, object: { ...rest, metadata: {} } as unknown as ApiObject };
-    return (await this.writer.create(request, { signal, timeoutMicros: reviewTimeoutMicros })) as { readonly status?: Status };
+    const began = performance.now();
+    const answered = (worked: boolean) => this.onReview({ of: resource === tokenReviews ? 'authn' : 'authz', worked, tookMillis: performance.now() - began });
+    try {
+      const review = await this.writer.create(request, { signal, timeoutMicros: reviewTimeoutMicros });
+      answered(true);
+      return review as { readonly status?: Status };
+    } catch (error) {
+      answered(false);
+      throw error;
+    }
   }
 }
 

@@ -27,7 +27,7 @@ import { tokens } from '../../tokens.js';
 import { certificateDirectory } from '../certificate-directory.js';
 import type { DaemonContext } from '../daemon-context.js';
 import { SetupFailure, StartRefusal } from '../start-refusal.js';
-import { openOwnMetrics } from '../stats/open-kubelet-metrics.js';
+import { type OwnMetrics, openOwnMetrics } from '../stats/open-kubelet-metrics.js';
 import type { NodeNumbers } from '../stats/open-node-stats.js';
 import type { Teardown } from '../teardown.js';
 import { allRoutes, readOnlyRoutes } from './api-routes.js';
@@ -68,7 +68,7 @@ export async function openKubeletApi(
   const port = apiPort ?? configuration.port;
   const stats = await nodeNumbers();
   const own = await openOwnMetrics(context, resolver, teardown, { nodeName, startedMillis, diskUsage: stats.diskUsage });
-  const access = accessRules(context, resolver, certificates, own.certificateShown);
+  const access = accessRules(context, resolver, certificates, own);
   const numbers = [...own.routes, ...stats.routes];
   const { tracing } = resolver.get(tokens.tracing);
   const traced = (serverType: 'readwrite' | 'readonly') => (tracing === null ? {} : { trace: tracing.request(serverType) });
@@ -144,12 +144,12 @@ function accessRules(
   { loaded, logger }: DaemonContext,
   resolver: Resolver,
   certificates: ClientCertificates | null,
-  onCertificate: (remainingMillis: number) => void,
+  { certificateShown: onCertificate, reviewed }: Pick<OwnMetrics, 'certificateShown' | 'reviewed'>,
 ): AccessRules {
   const { authentication, authorization } = loaded.configuration;
   // A wall clock that is set neither keeps an answer longer nor ends it.
   const nowMillis = () => performance.now();
-  const reviews = new ApiAccessReviews(resolver.get(tokens.apiWriter));
+  const reviews = new ApiAccessReviews(resolver.get(tokens.apiWriter), reviewed);
   const { webhook, anonymous } = authentication;
   if (certificates === null && !webhook.enabled && !anonymous.enabled) throw new StartRefusal('failed to run Kubelet: no authentication method configured');
   const tokensBy = webhook.enabled ? { reviews, cacheMillis: webhook.cacheTTL / nanosPerMillisecond } : null;

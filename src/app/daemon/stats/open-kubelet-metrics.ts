@@ -1,6 +1,6 @@
 // The kubelet's own metrics: counters from the start of the API on, and the agent's state at each scrape.
 
-import { type BegunRequest, type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../../adapters/http-server/index.js';
+import { type AnsweredReview, type BegunRequest, type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../../adapters/http-server/index.js';
 import { parseBootTime, readCgroupLayout, textOrEmpty } from '../../../adapters/linux/index.js';
 import { type KubeletReading, metricsContentType, type ServedLabels } from '../../../adapters/metrics/index.js';
 import { longRunningLabel, methodLabel, pathLabel, webSocketLabel } from '../../../domain/authorization/request-metric-labels.js';
@@ -21,6 +21,8 @@ export interface OwnMetrics {
   readonly routes: readonly KubeletRoute[];
   /** Counts how long a client's certificate is valid for yet. */
   readonly certificateShown: (remainingMillis: number) => void;
+  /** Counts a review of a client by the apiserver. */
+  readonly reviewed: (review: AnsweredReview) => void;
   readonly watching: (serverType: ServerType) => { readonly onBegun: (begun: BegunRequest) => void; readonly onServed: (served: ServedRequest) => void };
 }
 
@@ -76,6 +78,11 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
       },
     ],
     certificateShown: (remainingMillis) => metrics.observe('apiserver_client_certificate_expiration_seconds', {}, remainingMillis / 1000),
+    reviewed: ({ of, worked, tookMillis }) => {
+      const code = { code: worked ? '201' : '<error>' };
+      metrics.count(`apiserver_delegated_${of}_request_total`, code);
+      metrics.observe(`apiserver_delegated_${of}_request_duration_seconds`, code, tookMillis / 1000);
+    },
     watching: (serverType) => ({
       onBegun: (begun) => inFlight.change(labelsOf(begun, serverType), 1),
       onServed: (served) => {
