@@ -59,40 +59,59 @@ function served(stand: PeerStand): Promise<string | null> {
   });
 }
 
-async function certificates(t: Test, stand: PeerStand): Promise<void> {
+/** Where a kubelet that joined has its certificates. */
+function certificateDirectory(stand: PeerStand): string {
+  return join(stand.directory, 'kubelet-pki');
+}
+
+function currentClient(stand: PeerStand): string {
+  return join(certificateDirectory(stand), 'kubelet-client-current.pem');
+}
+
+/** Starts the stand's kubelet with a bootstrap token alone, and waits until it serves with a certificate of the cluster. */
+export async function joinCluster(t: Test, stand: PeerStand): Promise<void> {
   await stand.create(...forBootstrap);
   const bootstrap = join(stand.directory, 'bootstrap.conf');
   const kubeconfig = join(stand.directory, 'bootstrapped.conf');
-  const directory = join(stand.directory, 'kubelet-pki');
   const admin = parse(readFileSync(stand.kubeconfig, 'utf8'));
   writeFileSync(bootstrap, JSON.stringify({ ...admin, users: [{ name: 'u', user: { token: `${token.id}.${token.secret}` } }] }));
-  await stand.stop();
   stand.configure({ rotateCertificates: true, serverTLSBootstrap: true });
-  stand.spawn(undefined, [`--bootstrap-kubeconfig=${bootstrap}`, `--kubeconfig=${kubeconfig}`, `--cert-dir=${directory}`]);
-  let first: string | null = null;
+  stand.spawn(undefined, [`--bootstrap-kubeconfig=${bootstrap}`, `--kubeconfig=${kubeconfig}`, `--cert-dir=${certificateDirectory(stand)}`]);
   await stand.until('it serves with a certificate of the cluster', async () => {
     await approved(stand);
-    first = await served(stand);
-    return first !== null;
+    return (await served(stand)) !== null;
   });
+  await stand.untilReady();
   const requests: Json[] = (await stand.client.get(requestsPath)).items;
   const ofSigner = (name: string): Json => requests.find(({ spec }) => spec.signerName === `kubernetes.io/${name}`)?.spec;
   t.match(ofSigner('kube-apiserver-client-kubelet'), { username: 'system:bootstrap:abcdef', usages: ['digital signature', 'client auth'] });
   t.match(ofSigner('kubelet-serving'), { username: 'system:node:lab-node', usages: ['digital signature', 'server auth'] });
-  const current = join(directory, 'kubelet-client-current.pem');
+  const current = currentClient(stand);
   t.match(parse(readFileSync(kubeconfig, 'utf8')).users[0].user, { 'client-certificate': current, 'client-key': current });
-  const client = readlinkSync(current);
-  const expiry = Date.parse(new X509Certificate(readFileSync(current)).validTo);
-  await stand.until('both certificates are replaced', async () => {
-    await approved(stand);
-    const serial = await served(stand);
-    return readlinkSync(current) !== client && serial !== null && serial !== first;
-  });
-  await stand.until('it works after the end of the first ones', async () => Date.parse((await stand.client.get(leasePath)).spec.renewTime) > expiry);
-  t.notMatch(stand.log('last'), /certificate has expired/);
+}
+
+/** The kubelet with the certificates that the stand made for it. */
+export async function useLastingCertificates(stand: PeerStand): Promise<void> {
   await stand.stop();
   stand.configure({ serverTLSBootstrap: false });
   await stand.start();
 }
 
-export const certificateFlow: Flow = { name: 'a node joins with a token, and its certificates are replaced', run: certificates };
+async function renewed(t: Test, stand: PeerStand): Promise<void> {
+  const current = currentClient(stand);
+  const client = readlinkSync(current);
+  const expiry = Date.parse(new X509Certificate(readFileSync(current)).validTo);
+  const first = await served(stand);
+  await stand.until('both certificates are replaced', async () => {
+    await approved(stand);
+    const serial = await served(stand);
+    return readlinkSync(current) !== client && serial !== null && serial !== first;
+  });
+  await stand.until('it works after the end of the first ones', async () => {
+    await approved(stand);
+    return Date.parse((await stand.client.get(leasePath)).spec.renewTime) > expiry;
+  });
+  t.notMatch(stand.log('last'), /certificate has expired/);
+}
+
+export const certificateFlow: Flow = { name: 'certificates are replaced before they expire', run: renewed };

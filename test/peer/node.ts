@@ -1,14 +1,20 @@
-// The suite of what happens to a node, one after the other, in namespaces of its own: see node.alone.test.ts.
+// The suite of what happens to a node, in namespaces of its own: see node.alone.test.ts.
 import t from 'tap';
-import { certificateFlow, shortCertificates } from './certificate-flow.js';
-import { oneByOne } from './flow.js';
+import { certificateFlow, joinCluster, shortCertificates, useLastingCertificates } from './certificate-flow.js';
+import { drainFlow } from './drain-flow.js';
+import { allOf, oneByOne } from './flow.js';
+import { outageFlows } from './outage-flows.js';
 import { PeerStand } from './peer-stand.js';
 import { staticPodFlow } from './static-pod-flow.js';
 import { takeoverFlows } from './takeover-flows.js';
 
 t.setTimeout(900_000);
+t.jobs = 3;
 
 const stand = PeerStand.up({}, { KCM_ARGS: `--node-monitor-grace-period=20s --node-monitor-period=2s ${shortCertificates}` });
 t.teardown(() => stand.down());
-await stand.start();
-await oneByOne(t, stand, [certificateFlow, staticPodFlow, ...takeoverFlows]);
+await t.test('a node joins with a bootstrap token', (t) => joinCluster(t, stand));
+// While certificates are replaced, all else works.
+await allOf(t, stand, [certificateFlow, staticPodFlow, drainFlow]);
+await t.test('the kubelet restarts with the certificates of its kubeconfig', () => useLastingCertificates(stand));
+await oneByOne(t, stand, [...takeoverFlows, ...outageFlows]);

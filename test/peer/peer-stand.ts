@@ -36,6 +36,7 @@ export class PeerStand {
   private kubelet: ChildProcess | null = null;
   private exited: Promise<number | null> = Promise.resolve(null);
   private lives = 0;
+  private spawnedAt = 0;
 
   private constructor(
     readonly directory: string,
@@ -70,8 +71,12 @@ export class PeerStand {
 
   /** Starts a kubelet and waits until it has reported the node ready. */
   async start(which: Which = defaultKubelet(), flags: readonly string[] = []): Promise<void> {
-    const began = Date.now();
     this.spawn(which, flags);
+    await this.untilReady();
+  }
+
+  /** Waits until the kubelet that runs has reported the node ready, and pods are accepted. */
+  async untilReady(): Promise<void> {
     await this.until('the node is ready', async () => {
       if (this.kubelet?.exitCode !== null) throw new Error(`the kubelet ended with ${this.kubelet?.exitCode}`);
       if ((await this.client.kubelet('/healthz')).status !== 200) return false;
@@ -79,7 +84,7 @@ export class PeerStand {
       const node = await this.client.get('/api/v1/nodes/lab-node');
       // Pods are refused before a controller has made it.
       if ((await this.client.api('GET', '/api/v1/namespaces/default/serviceaccounts/default')).status !== 200) return false;
-      return Date.parse(lease.spec.renewTime) > began && node.status.conditions.some((one: Json) => one.type === 'Ready' && one.status === 'True');
+      return Date.parse(lease.spec.renewTime) > this.spawnedAt && node.status.conditions.some((one: Json) => one.type === 'Ready' && one.status === 'True');
     });
   }
 
@@ -94,6 +99,7 @@ export class PeerStand {
     const child = spawn(program[0] as string, [...program.slice(1), ...given, ...flags], { stdio: ['ignore', log, log] });
     closeSync(log);
     this.kubelet = child;
+    this.spawnedAt = Date.now();
     this.exited = new Promise((settle) => child.once('exit', (code) => settle(code)));
   }
 
