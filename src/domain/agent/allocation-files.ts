@@ -7,9 +7,11 @@
 //                  -> failed: they resume, too, as in the Go kubelet; written again after a pause, or with the next change
 //
 // Invariant: the first run of a pod begins after the file with its allocation is on disk.
+
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type CheckpointFile, isAllocationKnown } from '../allocation/allocation-state.js';
+import { doubledPause } from '../backoff/doubled-pause.js';
 import { type PodResourceEntry, readPodResourcesCheckpoint, writePodResourcesCheckpoint } from '../checkpoints/pod-resources-checkpoint.js';
 import type { Reply } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
@@ -92,7 +94,7 @@ function written({ state, turn }: AgentContext, file: CheckpointFile, reply: Rep
     turn.log('error', 'Failed to save the state of allocations', { file: file.name, err: reply.outcome.error.message });
     file.checksum = null;
     file.dirty = true;
-    file.retryAt = turn.now + Math.min(longestPause, firstPause * 2 ** Math.min(file.failures++, 6));
+    file.retryAt = turn.now + doubledPause(firstPause, longestPause, file.failures++);
     turn.wakeAt({ machine: allocationMachine, key: file.name }, file.retryAt);
   }
   file.writing = null;

@@ -2,7 +2,9 @@
 //
 // Inspections run concurrently, also with a listing: a slow answer delays only its own pod.
 // Invariants: one inspection of a pod at a time; a failed one is retried after a pause that doubles.
+
 import type { Micros } from '../../ports/micros.js';
+import { doubledPause } from '../backoff/doubled-pause.js';
 import { isInspectionAwaited, isPodRelistDue } from '../pleg/pleg.js';
 import type { AgentContext } from './agent-context.js';
 
@@ -62,7 +64,7 @@ export function planLookAfterFailure({ state, turn }: AgentContext, uid: string)
 
 /** How long to wait after the n-th failure in a row. */
 export function pauseAfter(failures: number, shortest: Micros): Micros {
-  return Math.min(shortest * 2 ** Math.min(failures - 1, 10), Math.max(longestPause, shortest));
+  return doubledPause(shortest, Math.max(longestPause, shortest), failures - 1);
 }
 
 /** Begins waiting inspections, up to the concurrency limit. */

@@ -6,8 +6,10 @@
 //
 // Invariants: what is not in the file has happened after its `upTo`, so that a time that wasn't written in time is wrong by no more than what has passed
 // since then. Entries of the previous agent are kept until every source has reported and the runtime was listed.
+
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { doubledPause } from '../backoff/doubled-pause.js';
 import { type ObservedContainerTimes, observedTimesFileName, writeObservedPod, writeObservedTimes } from '../checkpoints/observed-times.js';
 import type { Reply } from '../kernel/machine.js';
 import { deleteFromPodCache } from '../pod-cache/pod-cache.js';
@@ -23,7 +25,6 @@ export const observedTimesAddress = { machine: 'observed-times', key: '' };
 const pause: Micros = 1_000_000;
 const firstRetryPause: Micros = 1_000_000;
 const longestRetryPause: Micros = 60_000_000;
-const longestDoubling = 6;
 
 /** At the start of the agent. An unreadable file never prevents it: then the timestamps count. */
 export function beginObservedTimes({ state, turn }: AgentContext): void {
@@ -60,7 +61,7 @@ export function observedTimesReplied({ state, turn }: AgentContext, { outcome }:
     return;
   }
   observed.isUnsaved = true;
-  observed.nextAt = turn.now + Math.min(longestRetryPause, firstRetryPause * 2 ** Math.min(observed.failures++, longestDoubling));
+  observed.nextAt = turn.now + doubledPause(firstRetryPause, longestRetryPause, observed.failures++);
   turn.log('error', 'Failed to save state', { file: observedTimesFileName, err: outcome.error.message });
 }
 

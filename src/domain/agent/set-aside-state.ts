@@ -7,10 +7,12 @@
 //
 // Invariants: a pod that is aside is in no worker, run or write, and only inspected for the images of its containers; only a start sets a pod
 // aside, since a failed step leaves no state to continue with.
+
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
+import { doubledPause } from '../backoff/doubled-pause.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 import { compareInstants, microsBetween } from '../values/instant.js';
 import { microsPerMinute } from '../values/time.js';
@@ -134,12 +136,12 @@ function countedEnds(ends: readonly PodEnd[]): readonly PodEnd[] {
 
 /** The pause of a pod after its last end. */
 export function pauseOf(ends: number): Micros {
-  return Math.min(firstPause * 2 ** Math.min(ends - endsUntilAside, 16), longestPause);
+  return doubledPause(firstPause, longestPause, ends - endsUntilAside);
 }
 
 /** How long after its last end a change of its object is waited for with: the first one counts at once. */
 export function changePauseOf(ends: number): Micros {
-  return ends <= endsUntilAside ? 0 : Math.min(firstChangePause * 2 ** Math.min(ends - endsUntilAside - 1, 16), pauseOf(ends));
+  return ends <= endsUntilAside ? 0 : doubledPause(firstChangePause, pauseOf(ends), ends - endsUntilAside - 1);
 }
 
 export function writeForgiven(forgiven: ReadonlySet<string>): string {

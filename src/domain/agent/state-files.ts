@@ -5,8 +5,10 @@
 //
 // Invariant: a container with an exclusive allocation is created only after the file with it is on disk; otherwise a
 // restarted agent could find it free, and allocate it to another.
+
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { doubledPause } from '../backoff/doubled-pause.js';
 import { cpuStateFile } from '../cpu-manager/cpu-manager.js';
 import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
@@ -51,7 +53,7 @@ export function stateFileReplied(context: AgentContext, name: string, reply: Rep
     file.failures = 0;
   } else {
     file.problem = reply.outcome.error.message;
-    const pause = Math.min(longestPause, firstPause * 2 ** Math.min(file.failures++, 6));
+    const pause = doubledPause(firstPause, longestPause, file.failures++);
     file.retryAt = turn.now + pause;
     for (const uid of file.inWrite) file.unsaved.add(uid);
     turn.wakeAt({ machine: stateFileMachine, key: name }, file.retryAt);

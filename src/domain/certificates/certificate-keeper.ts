@@ -16,11 +16,13 @@
 //
 // Invariants: one request at a time; each attempt ends within its time; a changed template ends the attempt for the old one; a failure is
 // retried after 2, 4, 8 and 16 s, then every 32 s, indefinitely; certificates that are unusable on arrival (a clock is wrong) don't speed this up.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { ApiList, ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { CertificateFacts, CertificateRequest, CertificateTemplate } from '../../ports/outbound/certificates.js';
 import type { PortFailure } from '../../ports/port-error.js';
+import { doubledPause } from '../backoff/doubled-pause.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { momentAhead, nowOutside } from '../values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
@@ -337,7 +339,7 @@ class Step {
     turn.log('error', 'Failed while requesting a signed certificate from the control plane', { purpose: state.purpose, err: reason });
     state.failures += 1;
     state.failedAttempts += 1;
-    const pause = Math.min(firstPause * 2 ** Math.min(state.failures - 1, 10), pauseMax);
+    const pause = doubledPause(firstPause, pauseMax, state.failures - 1);
     state.pausedUntil = turn.now + Math.round(pause * (1 + pauseJitter * turn.random('certificate-pause', state.purpose)));
     this.endAttempt();
   }

@@ -2,8 +2,10 @@
 //
 //   a change -> write -> written: waiting tasks resume
 //                     -> failed: waiting tasks get the error; retried after a pause, or for the next task that waits
+
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { doubledPause } from '../backoff/doubled-pause.js';
 import { draCheckpointName } from '../checkpoints/dra-checkpoint.js';
 import type { Reply } from '../kernel/machine.js';
 import { type DraContext, type DraManager, draFileAddress, draFileText } from './dra-state.js';
@@ -11,7 +13,6 @@ import { fileFailed, fileSaved, isFileAwaited } from './dra-tasks.js';
 
 const firstPause: Micros = 1_000_000;
 const longestPause: Micros = 60_000_000;
-const longestDoubling = 6;
 
 /** At the end of a step. */
 export function planDraFile(manager: DraManager, { turn }: DraContext): void {
@@ -33,7 +34,7 @@ export function draFileReplied(manager: DraManager, { outcome }: Reply<AgentOper
     fileSaved(manager, context);
     return;
   }
-  file.retryAt = turn.now + Math.min(longestPause, firstPause * 2 ** Math.min(file.failures++, longestDoubling));
+  file.retryAt = turn.now + doubledPause(firstPause, longestPause, file.failures++);
   turn.wakeAt(draFileAddress, file.retryAt);
   turn.log('error', 'Failed to save state', { file: draCheckpointName, err: outcome.error.message });
   fileFailed(manager, written, outcome.error.message, context);

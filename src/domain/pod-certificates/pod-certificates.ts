@@ -14,11 +14,13 @@
 //
 // Invariants: all state is in memory, so a restarted agent requests again; a key belongs to one request; the old certificate is used until a new
 // one exists, even after its expiry.
+
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { PodCertificateKey } from '../../ports/outbound/pod-certificate-keys.js';
 import type { PortFailure } from '../../ports/port-error.js';
+import { doubledPause } from '../backoff/doubled-pause.js';
 import { goQuote } from '../values/go-text.js';
 import { type Clocks, momentAhead, nowOutside } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
@@ -114,7 +116,7 @@ export function podCertificateReplied(certificates: PodCertificates, key: string
   if (outcome.ok) nextStep(record, record.request, outcome.value, context);
   else {
     record.request = null;
-    const delay = Math.min(firstRetry * 2 ** Math.min(record.failures++, 10), longestRetry);
+    const delay = doubledPause(firstRetry, longestRetry, record.failures++);
     record.retryAt = context.now + delay;
     const { namespace, podName, volumeName } = record.order;
     context.log("Couldn't request a pod certificate", { pod: `${namespace}/${podName}`, volumeName, err: outcome.error.message });
