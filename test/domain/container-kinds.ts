@@ -72,6 +72,7 @@ export const specKinds: readonly Kinds[] = [
   ['memory-manager/allocate-memory.ts takeOverFromInitContainers', 'init', beforeRegular],
   ['memory-manager/memory-manager.ts releaseFinishedInitContainers', 'init', beforeRegular],
   ['pod-sources/api-references.ts allContainers', 'regular init ephemeral', everything],
+  ['pod-sources/manifest-pods.ts withResources', 'regular init', static_],
   ['pod-sources/pod-defaults.ts applyPodDefaults', 'regular init ephemeral', everything],
   ['values/api-schema/pod-schema.ts podSpec', 'init ephemeral', 'the schema of the spec; `containers` is in it'],
   ['pod-sources/validation/validate-apparmor.ts validateAppArmorAnnotations', 'regular init ephemeral', everything],
