@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { Container, ContainerModule } from 'inversify';
 import { NodeRegistryCredentials } from '../adapters/credentials/index.js';
 import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes, CriStreaming } from '../adapters/cri/index.js';
-import { failingPort } from '../adapters/decorators/index.js';
+import { failingPort, joining } from '../adapters/decorators/index.js';
 import { type CgroupFilesOf, CgroupfsPodCgroups, HttpManifestUrl, LinuxMachine, LinuxManifestDirectory, SystemdPodCgroups } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
@@ -93,7 +93,7 @@ const hostModule = module((bind) => {
   bind.to(tokens.podDirectories, [tokens.configuration, tokens.native, tokens.teardown], ({ configuration, options }, { fileSteps }, teardown) => {
     const directories = FilePodDirectories.open({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir, steps: fileSteps });
     teardown.add('pod directories', () => directories.close());
-    return directories;
+    return joining('podDirectories', directories, ['remove', 'list']);
   });
   bind.to(tokens.pullRecords, [tokens.configuration, tokens.teardown], ({ options }, teardown) => {
     const records = FilePullRecords.open({ rootDirectory: options.rootDir });
@@ -126,7 +126,8 @@ const hostModule = module((bind) => {
     const files: CgroupFilesOf = (values, version) => cgroupFiles(values, version, []);
     const reservedCgroups = reservedCgroupNames(configuration, driver);
     const options = { podsCgroup: nodeAllocatableCgroup(cgroupRoot, true), reservedCgroups, files, steps: fileSteps };
-    return driver === 'systemd' ? new SystemdPodCgroups({ ...options, units, naming: sliceNaming, settings: sliceSettings }) : new CgroupfsPodCgroups(options);
+    const cgroups = driver === 'systemd' ? new SystemdPodCgroups({ ...options, units, naming: sliceNaming, settings: sliceSettings }) : new CgroupfsPodCgroups(options);
+    return joining('podCgroups', cgroups, ['destroy', 'list']);
   });
   bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));
   bind.to(tokens.stateFiles, [tokens.configuration, tokens.teardown], ({ options }, teardown) => {

@@ -1,5 +1,6 @@
 // Wiring of all that is done on the node for volumes.
 import { NodePodCertificateKeys } from '../adapters/certificates/index.js';
+import { joining } from '../adapters/decorators/index.js';
 import { LinuxHostPaths } from '../adapters/linux/index.js';
 import { noDirectoryProjects } from '../adapters/native-linux/index.js';
 import { GrpcCsiNode, GrpcDraPlugin, UnixPluginSockets } from '../adapters/plugins/index.js';
@@ -12,7 +13,7 @@ export function bindVolumes(bind: Binder): void {
   bind.to(tokens.podVolumes, [tokens.configuration, tokens.native, tokens.teardown], ({ options }, native, teardown) => {
     const volumes = FilePodVolumes.open({ rootDirectory: options.rootDir }, native.mounts, native.openBeneath);
     teardown.add('pod volumes', () => volumes.close());
-    return volumes;
+    return joining('podVolumes', volumes, ['tearDown', 'list']);
   });
   bind.to(tokens.volumeMounts, [tokens.configuration, tokens.native, tokens.teardown], ({ options }, native, teardown) => {
     const mounts = FileVolumeMounts.open({ rootDirectory: options.rootDir, helperDirectories: mountHelperDirectories }, native.mounts, native.trees);

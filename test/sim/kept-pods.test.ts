@@ -77,9 +77,9 @@ t.test('what keeps a pod from ending is in an event within half a minute', async
     );
     kept.cluster.run(29 * minute);
     t.ok(kept.events('web').length <= 3, `${what}: repeated events are counted: ${JSON.stringify(kept.events('web'))}`);
-    if (what.endsWith('without an answer')) continue;
+    // What hangs is given up after its time limit.
     kept.breaks();
-    kept.world.untilGone('web', 6 * minute);
+    kept.world.untilGone('web', 8 * minute);
   }
 });
 

@@ -3,3 +3,4 @@ export type { PortName } from './around.js';
 export { failingPort } from './failing-port.js';
 export { faultInjecting } from './fault-injecting.js';
 export { instrumented, type OperationObservation, type OperationSink } from './instrumented.js';
+export { joining } from './joining.js';

@@ -1,7 +1,9 @@
 // Checks the cgroups of all prepared pods together, at the sync frequency. A pod whose cgroup has vanished is synced: processes
 // outside of it are killed and started inside a new one. The cgroups above the pods' are set again at the same time.
+
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
+import { hostCallLimit } from '../values/host-call-limit.js';
 import type { AgentContext } from './agent-context.js';
 import { refreshNodeCgroups } from './node-cgroups.js';
 import { setUnprepared, vanishedPods } from './prepared-pods.js';
@@ -23,7 +25,7 @@ export function beginCgroupLook(context: AgentContext): void {
   if (prepared.pods.size === 0) return;
   prepared.lookAskedAt = context.turn.now;
   refreshNodeCgroups(context.state);
-  context.turn.ask('podCgroups.list', cgroupLookAddress, 'list', null);
+  context.turn.ask('podCgroups.list', cgroupLookAddress, 'list', null, hostCallLimit);
 }
 
 export function cgroupLookReplied(context: AgentContext, reply: Reply<AgentOperations>): void {

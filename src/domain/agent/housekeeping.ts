@@ -5,6 +5,7 @@
 // A pod that terminated normally is forgotten by itself (`ended-pods`), without a pass.
 // Invariants: nothing is cleaned up before every source has reported; the snapshots are older than the pod index they are compared
 // with, so that a new pod can't look orphaned. A pass runs after a change, not by a clock, and again while orphans remain.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -16,6 +17,7 @@ import { isPodBehind, readPodCache } from '../pod-cache/pod-cache.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import { type KnownPod, syncKnownPods } from '../pod-workers/known-pods.js';
 import { isTerminalPhase } from '../status/phase.js';
+import { hostCallLimit } from '../values/host-call-limit.js';
 import { podFullName } from '../values/pod-references.js';
 import { isActive } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
@@ -62,9 +64,9 @@ export function beginHousekeeping(context: AgentContext): void {
   housekeeping.phase = 'snapshots';
   housekeeping.cgroups = null;
   housekeeping.directories = null;
-  if (state.settings.cgroupsPerQos) turn.ask('podCgroups.list', housekeepingAddress, 'cgroups', null);
+  if (state.settings.cgroupsPerQos) turn.ask('podCgroups.list', housekeepingAddress, 'cgroups', null, hostCallLimit);
   else housekeeping.cgroups = [];
-  turn.ask('podDirectories.list', housekeepingAddress, 'directories', null);
+  turn.ask('podDirectories.list', housekeepingAddress, 'directories', null, hostCallLimit);
 }
 
 export function housekeepingReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
@@ -186,7 +188,7 @@ function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPo
     const isWorkers = state.workers.records.get(uid)?.backsOff === true;
     if (mayRun || isWorkers) trySucceeded(retries, slot);
     else if (!state.runs.has(uid) && mayTry(retries, slot, turn.now) && !turn.inFlight(housekeepingAddress, slot))
-      context.forPod(uid, () => turn.ask('podCgroups.destroy', housekeepingAddress, slot, { name }));
+      context.forPod(uid, () => turn.ask('podCgroups.destroy', housekeepingAddress, slot, { name }, hostCallLimit));
   }
 }
 

@@ -3,10 +3,12 @@
 //
 //   found by housekeeping -> volumes are torn down, as long as that takes -> the directory is removed -> forgotten;
 //   a failure is retried by a pass, after a pause that doubles
+
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
 import type { Reply } from '../kernel/machine.js';
 import { releaseRange } from '../user-namespaces/user-namespaces.js';
+import { hostCallLimit } from '../values/host-call-limit.js';
 import { forgetRelease, releaseVolumes } from '../volume-manager/release-volumes.js';
 import { releaseState } from '../volume-manager/volume-waiting.js';
 import type { AgentContext } from './agent-context.js';
@@ -31,7 +33,7 @@ export function orphanVolumesChanged(context: AgentContext, uid: string): void {
   if (turn.inFlight(address, 'directory')) return;
   const left = releaseState(state.volumes, uid, 0);
   if (left.kind === 'forgotten') releaseVolumes(state.volumes, uid, context);
-  else if (left.kind === 'mounted') turn.ask('podDirectories.remove', address, 'directory', { uid });
+  else if (left.kind === 'mounted') turn.ask('podDirectories.remove', address, 'directory', { uid }, hostCallLimit);
   else if (left.kind === 'failed') end(context, uid, left.message);
 }
 

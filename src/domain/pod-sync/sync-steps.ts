@@ -1,7 +1,9 @@
 // The steps of a pod operation's run: the commands of each, and the handling of its answers.
+
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
+import { hostCallLimit } from '../values/host-call-limit.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { errorOfResults, failed, succeeded } from './action-result.js';
@@ -58,7 +60,7 @@ export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): 
     case 'destroyCgroup': {
       const name = context.settings.podCgroup(run.pod);
       if (step.phase === 'done' || name === null) return 'done';
-      return asked(run, () => context.turn.ask('podCgroups.destroy', podAddress(run.uid), 'cgroup', { name }));
+      return asked(run, () => context.turn.ask('podCgroups.destroy', podAddress(run.uid), 'cgroup', { name }, hostCallLimit));
     }
     default:
       return unreachable(step);

@@ -4,9 +4,11 @@
 //   release -> look -> unmounting: unknown found volumes become uncertain; the reconciler tears all down -> done
 //
 // Invariant: a volume without a matching kind stays, and is reported; nothing of it is removed.
+
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { VolumeLeftovers } from '../../ports/outbound/pod-volumes.js';
 import type { Reply } from '../kernel/machine.js';
+import { hostCallLimit } from '../values/host-call-limit.js';
 import { podDirectory } from '../values/pod-directories.js';
 import { planSubPathCleanup } from '../volumes/sub-path.js';
 import { specName, unescapeName } from '../volumes/volume-spec.js';
@@ -24,7 +26,7 @@ export function releaseVolumes(manager: VolumeManager, uid: string, { turn }: Vo
   const address = { machine: releaseMachine, key: uid };
   if (turn.inFlight(address, 'list')) return;
   manager.releases.set(uid, { uid, phase: 'look', names, subPaths: new Map(), failures: [] });
-  turn.ask('podVolumes.list', address, 'list', { uid });
+  turn.ask('podVolumes.list', address, 'list', { uid }, hostCallLimit);
 }
 
 /** The caller no longer needs it. Another waiting caller checks again. */

@@ -1,9 +1,11 @@
 // emptyDir: a directory on the root's file system, or one in memory. With the gate LocalStorageCapacityIsolationFSQuotaMonitoring the directory of a pod in a user
 // namespace gets a project quota, which measures it. A volume without a quota works too: walks measure it.
+
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { QuotaAssignment, QuotaPlace } from '../../../ports/outbound/project-quotas.js';
 import { assert } from '../../kernel/assert.js';
 import type { Reply } from '../../kernel/machine.js';
+import { hostCallLimit } from '../../values/host-call-limit.js';
 import { emptyDirSetUp } from '../../volumes/node-volumes.js';
 import { hasProjectQuota, isOnDisk } from '../../volumes/project-quota.js';
 import { specName } from '../../volumes/volume-spec.js';
@@ -62,7 +64,7 @@ export const emptyDir: VolumeKind = {
     begin: () => ({ directory: 'made', quota: 'unknown' }),
     decide: (work, scene) => {
       const mayHaveQuota = work.quota === 'unknown' && scene.context.nodeFacts.projectQuotas && isOnDisk(scene.spec);
-      return mayHaveQuota ? scene.ask('projectQuotas.clear', placeOf(scene)) : scene.ask('podVolumes.tearDown', addressOf(plugin, scene.uid, scene.spec));
+      return mayHaveQuota ? scene.ask('projectQuotas.clear', placeOf(scene)) : scene.ask('podVolumes.tearDown', addressOf(plugin, scene.uid, scene.spec), hostCallLimit);
     },
     replied: (work, { op, outcome }, scene) => {
       if (op !== 'projectQuotas.clear') return outcome.ok ? done : failed(outcome.error.message);

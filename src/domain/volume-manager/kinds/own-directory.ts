@@ -1,6 +1,8 @@
 // What kinds have in common whose volumes are a directory or a tmpfs of the kubelet's own, below the pod's directory.
+
 import type { VolumeAddress } from '../../../ports/outbound/pod-volumes.js';
 import type { MountedVolume } from '../../containers/mounts.js';
+import { hostCallLimit } from '../../values/host-call-limit.js';
 import { volumeAddressFor } from '../../volumes/node-volumes.js';
 import { volumePluginFor, volumeView } from '../../volumes/volume-plugins.js';
 import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
@@ -11,7 +13,7 @@ export function addressOf(plugin: string, uid: string, spec: VolumeSpec): Volume
 }
 
 export function tearDownOf(plugin: string): VolumeProcedure<never> {
-  return singleCommand((scene) => scene.ask('podVolumes.tearDown', addressOf(plugin, scene.uid, scene.spec)));
+  return singleCommand((scene) => scene.ask('podVolumes.tearDown', addressOf(plugin, scene.uid, scene.spec), hostCallLimit));
 }
 
 /** What containers see, as the plugin has it. */
