@@ -45,10 +45,11 @@ const pass = 'pass';
 export function planHousekeeping(context: AgentContext): void {
   const { phase, dirty, lastAt, passAt, retries } = context.state.housekeeping;
   if (phase !== 'idle') return;
-  const times = [dirty ? 0 : null, passAt, nextTryAt(retries)].filter((time) => time !== null);
-  if (times.length === 0) return;
+  const retryAt = nextTryAt(retries);
+  if (!dirty && passAt === null && retryAt === null) return;
+  const earliest = dirty ? 0 : Math.min(passAt ?? Number.POSITIVE_INFINITY, retryAt ?? Number.POSITIVE_INFINITY);
   const failedUntil = retries.failures.get(pass)?.retryAt ?? 0;
-  context.turn.wakeAt(housekeepingAddress, Math.max(lastAt + period, failedUntil, Math.min(...times), context.turn.now));
+  context.turn.wakeAt(housekeepingAddress, Math.max(lastAt + period, failedUntil, earliest, context.turn.now));
 }
 
 export function beginHousekeeping(context: AgentContext): void {

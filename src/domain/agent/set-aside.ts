@@ -226,7 +226,6 @@ function bringBack(context: AgentContext, pod: SetAsidePod, why: string): void {
 /** At the end of a step. Returns pods to deliver: those that have been inspected. */
 export function takeReturned(context: AgentContext): readonly SetAsidePod[] {
   const { state } = context;
-  if (state.setAside.pods.size === 0) return [];
   const returned = [...state.setAside.pods.values()].filter(({ uid, phase }) => phase === 'returning' && state.cache.entries.get(uid)?.cached.kind === 'status');
   for (const pod of returned) beginTrial(context, pod);
   return returned;

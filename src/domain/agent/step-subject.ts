@@ -24,6 +24,7 @@ export function subjectOf(state: AgentState, input: Addressed): string | null {
   if (events !== undefined) return ofEvents(state, events);
   if (address === undefined) return null;
   const { machine, key } = address;
+  if (key === '' && slot === '') return null;
   if (machine === 'mirror') return state.pods.podsByFullName.get(key)?.metadata.uid ?? null;
   const ofOwner =
     state.logRotation.active.get(key)?.podUid ??

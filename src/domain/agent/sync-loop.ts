@@ -104,6 +104,7 @@ function isRefused({ state: { admission, workers } }: AgentContext, uid: string)
 /** Resumes runs and volumes whose condition is fulfilled: an image, data, a status. */
 export function goOn(context: AgentContext): void {
   const { backlog, volumes } = context.state;
+  if (backlog.woken.size === 0 && !backlog.statusesCame) return;
   // Each may begin with the next image, and have it at once.
   for (const uid of backlog.woken) {
     if (!mayWorkOn(context)) return;
@@ -146,6 +147,7 @@ function handleOne(context: AgentContext, { op, source }: Pick<PodDelivery, 'op'
 
 /** Pods that return and whose containers are known by now are delivered as new ones, or ended if their object was removed. */
 export function deliverReturned(context: AgentContext): void {
+  if (context.state.setAside.pods.size === 0) return;
   for (const { pod, removed, source } of takeReturned(context)) {
     if (pod !== null) context.state.backlog.deliveries.push({ op: 'ADD', source, pods: [pod], inOrder: true });
     else if (removed !== null) context.state.backlog.deliveries.push({ op: 'REMOVE', source, pods: [removed], inOrder: true });

@@ -48,6 +48,7 @@ export const podWorkers: AgentPart = {
 export const podAdmission: AgentPart = {
   name: 'podAdmission',
   settle: (context) => {
+    if (context.refusals.size === 0 && context.state.admission.completed.length === 0) return;
     endRefused(context);
     for (const pod of takePodsWhosePreemptionIsDone(context)) context.forPod(uidOf(pod), () => admitAgain(context, pod));
   },
