@@ -1,10 +1,44 @@
 // /stats/summary and the metrics of a daemon on the mock runtime, in the form of the recorded Go kubelet.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { metricFindings, metricTypes } from '../adapters/metric-lint.js';
+import { shapeOf } from '../peer/port/port-view.js';
+import { recordedPort } from '../peer/port/recorded-port.js';
 import { ask } from './ask-daemon.js';
 import { phaseOf, podNamed, Stage, until } from './stage.js';
+
+/** What a host with cgroup v1 or without swap may lack, and what the mock runtime's images lack, which are on no disk. */
+const mayLack = /\.(psi|io|swap|systemContainers)\b|^node\.runtime\.\w+\.(available|capacity|inodes(Free)?$)/;
+
+/** Every field is one of the Go kubelet, of the same type; and those of the node are all there. */
+function checkFields(t: Test, summary: unknown, query: '' | '?only_cpu_and_memory=true'): void {
+  const go = recordedPort().summary[query] ?? {};
+  const ours = shapeOf(summary);
+  const known = new Map([...knownFields(), ...Object.entries(go)]);
+  t.strictSame(
+    Object.entries(ours).filter(([path, type]) => known.get(path) !== type),
+    [],
+    `fields of the reference${query}`,
+  );
+  t.strictSame(
+    Object.keys(go).filter((path) => path.startsWith('node.') && !mayLack.test(path) && ours[path] === undefined),
+    [],
+    `fields of the node${query}`,
+  );
+}
+
+/** Also those that no recording shows, such as the condition of a volume. */
+function knownFields(): readonly (readonly [path: string, type: string])[] {
+  const lines = readFileSync(new URL('../../../test/reference/stats-summary-shape.tsv', import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(1);
+  return lines.map((line) => {
+    const [path = '', type = ''] = line.split('\t');
+    return [path, type.startsWith('RFC3339') ? 'time' : type === 'integer' ? 'number' : type];
+  });
+}
 
 const volumes = '  volumes: [{name: scratch, emptyDir: {}}]\n';
 
@@ -52,6 +86,9 @@ t.test('the numbers of a node', async (t) => {
   t.strictSame(Object.keys(only.pods[0].containers[0]).sort(), ['cpu', 'memory', 'name', 'startTime', 'swap']);
   const twice = JSON.parse((await ask(daemon, '/stats/summary?only_cpu_and_memory=true&only_cpu_and_memory=true')).body);
   t.ok('fs' in twice.node, 'exactly one value counts');
+
+  checkFields(t, JSON.parse(first.body), '');
+  checkFields(t, only, '?only_cpu_and_memory=true');
 
   const resource = await ask(daemon, '/metrics/resource');
   t.equal(resource.type, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores');

@@ -27,7 +27,7 @@ const ends: readonly PodCase[] = [
   ),
   podCase('end-message-long', { ...never, containers: [ending('head -c 9000 /dev/zero | tr "\\0" m > /dev/termination-log; exit 1')] }, hasEnded),
   podCase('end-crash-loop', { containers: [ending('exit 1')] }, waitsFor('CrashLoopBackOff', 2)),
-  podCase('end-deadline', { activeDeadlineSeconds: 3, containers: [looking()] }, hasEnded),
+  podCase('end-deadline', { activeDeadlineSeconds: 20, containers: [looking()] }, hasEnded),
   podCase('end-no-command', { ...never, containers: [{ name: 'main', image: 'docker.io/library/busybox:latest', imagePullPolicy: 'IfNotPresent', command: ['/none'] }] }, hasEnded),
   podCase('end-no-directory', { ...never, containers: [ending('true', { command: ['/tmp'] })] }, hasEnded),
   podCase('image-invalid', { containers: [ending('true', { image: 'UPPER//case' })] }, waitsFor('InvalidImageName')),
