@@ -3,6 +3,7 @@ import t from 'tap';
 import { certificateFlow, joinCluster, shortCertificates, useLastingCertificates } from './certificate-flow.js';
 import { drainFlow } from './drain-flow.js';
 import { allOf, oneByOne } from './flow.js';
+import { restrictionFlow } from './node-restriction-flow.js';
 import { outageFlows } from './outage-flows.js';
 import { PeerStand } from './peer-stand.js';
 import { staticPodFlow } from './static-pod-flow.js';
@@ -17,4 +18,4 @@ await t.test('a node joins with a bootstrap token', (t) => joinCluster(t, stand)
 // While certificates are replaced, all else works.
 await allOf(t, stand, [certificateFlow, staticPodFlow, drainFlow]);
 await t.test('the kubelet restarts with the certificates of its kubeconfig', () => useLastingCertificates(stand));
-await oneByOne(t, stand, [...takeoverFlows, ...outageFlows]);
+await oneByOne(t, stand, [restrictionFlow, ...outageFlows, ...takeoverFlows]);
