@@ -13,7 +13,8 @@ const entries = ['src/domain/index.ts', 'src/ports/index.ts'].map((path) => join
 const agentDirectory = join(root, 'src', 'domain', 'agent');
 const agentState = /^export interface AgentState \{.*?^\}/ms.exec(readFileSync(join(agentDirectory, 'agent-state.ts'), 'utf8'))?.[0] ?? '';
 const entry = readFileSync(entries[0], 'utf8');
-const stateTypes = readdirSync(agentDirectory)
+const stateTypes = readdirSync(agentDirectory, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
   .flatMap((name) => [...readFileSync(join(agentDirectory, name), 'utf8').matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, type]) => type))
   .filter((type) => mentions(agentState, type) && !mentions(entry, type));
 const otherTypes = [

@@ -98,7 +98,7 @@ export type { CredentialSource, Keyring, TrackedCredentials } from './images/key
 export type { PluginIdentity } from './images/plugin-identity.js';
 export type { PullIntents } from './images/pull-intents.js';
 export type { PullLimits, PullQueue } from './images/pull-queue.js';
-export type { PullRecordStore } from './images/pull-record-store.js';
+export type { PullCheckResult, PullRecordStore } from './images/pull-record-store.js';
 export type {
   ImagePullCredentials,
   ImagePulledRecord,

@@ -66,12 +66,21 @@ export function inBoth(go: Json, ours: Json): string[] {
 export function faults(go: Json, ours: Json): Difference[] {
   const ofPods = inBoth(go, ours).flatMap((name) => {
     const mayHere = mayDiffer.filter(([pods]) => pods.test(name)).map(([, path]) => path);
-    return differences(flattened(go.pods[name]), flattened(ours.pods[name]))
+    return differences(flattened(withoutServices(name, go.pods[name])), flattened(withoutServices(name, ours.pods[name])))
       .filter(({ path, go: one, ours: other }) => !mayHere.some((pattern) => pattern.test(path) || pattern.test(`${one} ${other}`)))
       .map((found) => ({ ...found, path: `${name}: ${found.path}` }));
   });
   const ofNode = differences(flattened(go.node), flattened(ours.node)).filter(({ path }) => !nodeMayDiffer.some(([pattern]) => pattern.test(path)));
   return [...ofPods, ...ofNode];
+}
+
+const servicePod = 'env-services';
+
+/** The service of one case is in the environment of all pods that start after it: which those are depends on the cases of the run. */
+function withoutServices(name: string, pod: Json): Json {
+  if (name === servicePod) return pod;
+  const isOfService = (line: Json): boolean => typeof line === 'string' && line.startsWith('DB_MAIN_');
+  return JSON.parse(JSON.stringify(pod), (key, value: Json) => (key === 'env' && Array.isArray(value) ? value.filter((line) => !isOfService(line)) : value));
 }
 
 /** The directory of a pod's logs and its own have the same place in the view. */
