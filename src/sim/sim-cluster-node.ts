@@ -116,6 +116,8 @@ export class SimClusterNode {
   lives: number;
   private faultPlan: FaultPlan;
   private steps: RecordedStep<KubeletEvent, KubeletOperations>[] = [];
+  /** The state before the recorded steps; null: nothing is recorded. */
+  private beginning: KubeletState | null;
 
   constructor(
     data: SimNodeData,
@@ -127,6 +129,7 @@ export class SimClusterNode {
     this.name = data.name;
     this.lives = data.lives;
     this.state = data.agent;
+    this.beginning = options.record === true ? clonePlain(data.agent) : null;
     const seed = (purpose: string) => streamOf(options.seed, purpose, data.name);
     this.host = new SimHost({ seed: seed('host') }, data.host);
     this.runtime = new SimContainerRuntime({ registry: 'any', ...options.runtime, seed: seed('runtime') }, data.runtime, (event) => this.runtimeChanged(event));
@@ -178,6 +181,7 @@ export class SimClusterNode {
     this.lives++;
     this.state = freshAgent(this.name, this.options, this.host.state);
     this.steps = [];
+    this.beginning = this.options.record === true ? clonePlain(this.state) : null;
     this.world().restart(this.name, this.newKernel());
     this.observe({ kind: 'started' });
     this.world().send(this.name, { type: 'start' });
@@ -267,9 +271,9 @@ export class SimClusterNode {
     return { seed: this.kernelSeed(), steps: this.steps };
   }
 
-  /** The state that an agent of this node begins with. */
+  /** The state that the recorded steps begin with; without a record, the one of an agent that would be started now. */
   freshState(): KubeletState {
-    return freshAgent(this.name, this.options, this.host.state);
+    return this.beginning !== null ? clonePlain(this.beginning) : freshAgent(this.name, this.options, this.host.state);
   }
 
   // The interface for its world.

@@ -7,12 +7,13 @@ import type { HostReading } from '../../adapters/linux/index.js';
 import { keepsTmpfsFromSwap } from '../../adapters/storage/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import { hugePageUnit } from '../../domain/cgroups/huge-page-sizes.js';
+import { machineCapacity, nodeReservation, nodeResources } from '../../domain/cgroups/node-allocatable.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
-import type { Reservation, StartupValues } from '../../domain/configuration/startup-checks.js';
+import type { StartupValues } from '../../domain/configuration/startup-checks.js';
 import { clusterNameServers } from '../../domain/configuration/taken-values.js';
 import type { NodeFacts } from '../../domain/containers/node-facts.js';
 import type { NodeAddress } from '../../domain/status/pod-addresses.js';
-import { canonicalQuantity, quantityOf, quantitySign, subtractQuantities, zeroQuantity } from '../../domain/values/quantity.js';
+import type { MachineReading } from '../../ports/outbound/machine.js';
 import { micros, nodeIpsOf } from './kubelet-settings.js';
 
 /** Facts that stay unchanged while the agent runs. */
@@ -21,7 +22,7 @@ export interface SteadyFacts {
   readonly host: HostReading;
   readonly startup: StartupValues;
   readonly cgroupDriver: CgroupDriver;
-  readonly cpuCount: number;
+  readonly machine: MachineReading;
 }
 
 /** Facts that may change meanwhile. */
@@ -32,6 +33,7 @@ export interface PassingFacts {
   readonly addresses: readonly string[];
 }
 
+const noDevices = { capacity: {}, allocatable: {}, removed: [] };
 const hostsPath = '/etc/hosts';
 const unspecified: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
@@ -102,14 +104,10 @@ function nodeAddresses(asked: readonly string[], found: readonly string[]): Node
   return [...internal.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: hostname() }];
 }
 
-/** Capacity minus reservations; never negative. */
-function allocatable({ host, startup, cpuCount }: SteadyFacts): Readonly<Record<string, string>> {
-  const reserved: readonly Reservation[] = [startup.kubeReserved, startup.systemReserved];
-  const capacity = { cpu: quantityOf(cpuCount), memory: quantityOf(host.memoryBytes, 'BinarySI') };
-  return Object.fromEntries(
-    Object.entries(capacity).map(([resource, whole]) => {
-      const left = reserved.reduce((rest, amounts) => (amounts?.[resource] === undefined ? rest : subtractQuantities(rest, amounts[resource])), whole);
-      return [resource, canonicalQuantity(quantitySign(left) < 0 ? zeroQuantity : left)];
-    }),
-  );
+/** As the Node will have them: until that is known, and in a standalone node, these are the limits of pods without limits of their own. */
+function allocatable({ loaded, startup, machine }: SteadyFacts): Readonly<Record<string, string>> {
+  const { configuration: c } = loaded;
+  const disk = c.localStorageCapacityIsolation ? machine.rootFilesystemBytes : null;
+  const facts = { ...machine, memoryBytes: BigInt(machine.memoryBytes), ephemeralStorageBytes: disk === null ? null : BigInt(disk) };
+  return nodeResources(facts, nodeReservation(machineCapacity(facts), startup), { maxPods: c.maxPods, podsPerCore: c.podsPerCore }, noDevices, {}).allocatable;
 }

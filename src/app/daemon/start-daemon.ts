@@ -160,12 +160,13 @@ class DaemonStart {
     await checkAllocationFiles(loaded.options.rootDir, managerPorts.stateFiles, calling());
     const alignment = await alignmentSettings(loaded, startup, managerPorts, calling());
     const dra = await draSettings(managerPorts.stateFiles, calling());
-    const nodeCgroups = nodeCgroupSettings(loaded, startup, await this.resolver.get(tokens.machine).read(null, calling()), host);
+    const machine = await this.resolver.get(tokens.machine).read(null, calling());
+    const nodeCgroups = nodeCgroupSettings(loaded, startup, machine, host);
     const setAside = await setAsideSettings(endedSteps, managerPorts.stateFiles, logger, calling());
     const observedTimes = await observedTimesSettings(managerPorts, this.context.clock, logger, calling());
     const managers = { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment, dra, nodeCgroups, setAside, observedTimes };
     const settings = kubeletSettings(loaded, profile, nodeName, sendsEvents, node, credentialProviders, managers);
-    const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
+    const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, machine };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
     this.container.add((bind) => {
       bind.toValue(tokens.settings, settings);
@@ -323,13 +324,6 @@ class DaemonStart {
     this.context.logger.log('error', 'The agent failed and ends', { err: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     this.end({ kind: 'failed', error });
   }
-}
-
-function onlineCount(online: string): number {
-  return online.split(',').reduce((sum, range) => {
-    const [first = 0, last = first] = range.split('-').map(Number);
-    return sum + last - first + 1;
-  }, 0);
 }
 
 function startingEvent(nodeName: string) {

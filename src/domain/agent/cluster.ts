@@ -101,6 +101,7 @@ export class Cluster {
       watched: () => watchedNode(this.agent.api),
       event: (event) => this.nodeEvent(event, this.state.reporter.settings.nodeName),
       known: (node) => this.known(node),
+      expected: (node) => this.expected(node),
     };
   }
 
@@ -108,6 +109,15 @@ export class Cluster {
     const uid = node.metadata.uid ?? '';
     if (uid !== '') leaseWanted(this.state.lease, uid, this.outer as unknown as Turn<LeaseOperations>);
     this.overlayBy(node);
+  }
+
+  /** The next look at the node expects it again, if these are replaced until then. */
+  private expected(node: Node): void {
+    if (this.state.overlay !== null) return;
+    const { nodeAddresses, allocatable } = this.agent.nodeFacts;
+    const now: NodeOverlay = { nodeAddresses: nodeAddresses ?? [], allocatable: allocatable as NodeOverlay['allocatable'] };
+    const expected = overlayOf(now, node);
+    if (expected !== now) this.toAgent({ type: 'nodeFacts', facts: { ...this.agent.nodeFacts, ...expected } });
   }
 
   private overlayBy(node: Node): void {

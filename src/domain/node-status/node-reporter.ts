@@ -26,7 +26,7 @@ import type { NodeEvent } from './node-event.js';
 import { factsOf, isReady, type NodeView, nameToResolve } from './node-facts-of.js';
 import { nodeStatusChanged, nodeStatusPatch } from './node-patch.js';
 import type { NodeReporter } from './node-reporter-state.js';
-import { type NodeUpdate, updatedNode } from './node-status.js';
+import { type NodeUpdate, newNodeStatusMemory, updatedNode } from './node-status.js';
 import {
   existingNodePatched,
   existingNodeRead,
@@ -65,6 +65,8 @@ export interface NodeContext {
   event(event: NodeEvent): void;
   /** The current Node. */
   known(node: Node): void;
+  /** The Node as it will be registered, while none is known. */
+  expected(node: Node): void;
 }
 
 export const nodeAddress: Address = { machine: 'node', key: '' };
@@ -139,9 +141,15 @@ function looked(reporter: NodeReporter, context: NodeContext): void {
   const { turn } = context;
   if (reporter.phase !== 'looking' || ['machine', 'addresses', 'images'].some((slot) => turn.inFlight(nodeAddress, slot))) return;
   // Without the machine's facts a node would report no resources.
+  if (reporter.machine !== null && newest(reporter, context) === null) context.expected(expectedNode(reporter, context));
   if (reporter.machine === null) rest(reporter, context);
   else if (!reporter.registered && reporter.settings.registerNode) holdRegistration(reporter, context);
   else report(reporter, context);
+}
+
+/** Static pods may start before the apiserver answers: they have the node's addresses and resources from here. */
+function expectedNode(reporter: NodeReporter, context: NodeContext): Node {
+  return updatedNode(initialNode(reporter.settings, {}), factsOf(reporter, context.view()), newNodeStatusMemory(), context.turn.wall).node;
 }
 
 function rest(reporter: NodeReporter, { turn }: NodeContext): void {
