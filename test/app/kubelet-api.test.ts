@@ -115,6 +115,8 @@ t.test('logs over the port', async (t) => {
     ['?previous=true', 400, 'previous terminated container "c" in pod "a-n1" not found'],
   ];
   for (const [query, status, body] of rows) t.strictSame(await logs(query), { status, body }, query);
+  t.equal(await contentTypeOf(daemon, '/containerLogs/default/a-n1/c?limitBytes=0'), 'text/plain; charset=utf-8');
+  t.equal(await contentTypeOf(daemon, '/containerLogs/default/a-n1/c?previous=true'), null, 'none from the log itself, as the Go kubelet over HTTP/1.1');
   t.strictSame(await logs('', 'default/none/c'), { status: 404, body: 'pod "none" does not exist' });
   t.strictSame(await logs('', 'default/a-n1/none'), { status: 404, body: 'container "none" not found in pod "a-n1"' });
 
@@ -227,3 +229,15 @@ t.test('a node that is open says so in one line', async (t) => {
   t.match(lines, [/whoever can authenticate on 127\.0\.0\.1:\d+ may do everything/]);
   t.equal(lines.length, 1);
 });
+
+function contentTypeOf(daemon: Daemon, path: string): Promise<string | null> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: daemon.apiPort, path, rejectUnauthorized: false, agent: false, cert: client.cert, key: client.key };
+    const sent = request(options, (response) => {
+      response.resume();
+      resolve(response.headers['content-type'] ?? null);
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
+}

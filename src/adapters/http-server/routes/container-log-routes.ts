@@ -39,7 +39,8 @@ async function answer({ pod: podOf, containers, read, wall, splitStreams }: Cont
   }
   const podUid = pod.metadata.uid ?? '';
   const found = await containers.logs({ namespace, podName, podUid, containerName, previous: asked.previous }, { signal: question.signal, timeoutMicros: null });
-  if (found.kind === 'refused') return plainText(found.status, found.message);
+  // As the Go kubelet's over HTTP/1.1: the log's answer has begun there, for which Go sets no content type.
+  if (found.kind === 'refused') return { status: found.status, headers: {}, body: found.message };
   return { kind: 'stream', status: 200, headers: {}, chunks: bytesOf(read(found.value, podUid, asked.options, question.signal)) };
 }
 
