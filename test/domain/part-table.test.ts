@@ -31,8 +31,17 @@ t.test('inputs go to their parts, in the order of the table', async (t) => {
 t.test('what no part handles, or two do, is a failed assertion', async (t) => {
   const table = new PartTable([{ name: 'a', machines: { a: {} } }]);
   t.throws(() => table.take(context, { type: 'wake', address: { machine: 'a', key: '' } }), /an unknown address was woken: a/);
-  t.throws(() => table.take(context, { type: 'reply', address: { machine: 'b', key: '' } } as Input), /an answer came for an unknown address: b/);
-  t.throws(() => table.take(context, { type: 'runtimeChangesLost' }), /no part handles the event runtimeChangesLost/);
+  t.throws(() => table.take(context, { type: 'reply', address: { machine: 'b', key: '' } } as Input), /an answer came for an unknown address or operation: b/);
+  t.throws(() => table.take(context, { type: 'runtimeChangesLost' }), /no part handles the event: runtimeChangesLost/);
+  t.throws(
+    () =>
+      new PartTable([{ name: 'a', machines: { a: { replies: { 'images.list': () => {} } } } }]).take(context, {
+        type: 'reply',
+        op: 'images.pull',
+        address: { machine: 'a', key: '' },
+      } as Input),
+    /unknown address or operation: a/,
+  );
   t.throws(() => new PartTable([recorder('a', []), recorder('a', [])]), /the machine a of the part a is another part's/);
 });
 

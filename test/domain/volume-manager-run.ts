@@ -5,7 +5,7 @@ import type { NodeFacts } from '../../src/domain/containers/node-facts.js';
 import type { Machine, Reply, Wake } from '../../src/domain/kernel/machine.js';
 import type { CsiView } from '../../src/domain/plugins/csi-view.js';
 import { claimReplied, wantVolumes } from '../../src/domain/volume-manager/desired-volumes.js';
-import { surveyReplied } from '../../src/domain/volume-manager/found-volumes.js';
+import { stagedReplied, surveyReplied } from '../../src/domain/volume-manager/found-volumes.js';
 import { reconcileVolumes } from '../../src/domain/volume-manager/reconcile-volumes.js';
 import { releaseReplied, releaseVolumes, settleRelease } from '../../src/domain/volume-manager/release-volumes.js';
 import type { VolumeContext } from '../../src/domain/volume-manager/volume-kind.js';
@@ -79,7 +79,8 @@ export class Manager {
     else if (input.type === 'wake') return;
     else if (input.address.machine === 'volume') volumeReplied(this.state, input.address.key, input, context);
     else if (input.address.machine === 'volume-claim') claimReplied(this.state, input.address.key, input, context);
-    else if (input.address.machine === 'volume-survey') surveyReplied(this.state, input, context);
+    else if (input.op === 'volumeMounts.survey') surveyReplied(this.state, input, context);
+    else if (input.op === 'csiFiles.staged') stagedReplied(this.state, input, context);
     else releaseReplied(this.state, input.address.key, input, context);
     reconcileVolumes(this.state, context);
     for (const uid of this.state.releases.keys()) settleRelease(this.state, uid);

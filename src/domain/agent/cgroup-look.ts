@@ -1,11 +1,10 @@
 // Checks the cgroups of all prepared pods together, at the sync frequency. A pod whose cgroup has vanished is synced: processes
 // outside of it are killed and started inside a new one. The cgroups above the pods' are set again at the same time.
 
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Reply } from '../kernel/machine.js';
 import { hostCallLimit } from '../values/host-call-limit.js';
 import type { AgentContext } from './agent-context.js';
 import { refreshNodeCgroups } from './node-cgroups.js';
+import type { AnswerOf } from './part.js';
 import { setUnprepared, vanishedPods } from './prepared-pods.js';
 import { syncPods } from './sync-loop.js';
 
@@ -28,16 +27,15 @@ export function beginCgroupLook(context: AgentContext): void {
   context.turn.ask('podCgroups.list', cgroupLookAddress, 'list', null, hostCallLimit);
 }
 
-export function cgroupLookReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+export function cgroupLookReplied(context: AgentContext, { outcome }: AnswerOf<'podCgroups.list'>): void {
   const { state, turn } = context;
   const askedAt = state.prepared.lookAskedAt ?? 0;
   state.prepared.lookAskedAt = null;
-  if (reply.op !== 'podCgroups.list') return;
-  if (!reply.outcome.ok) {
-    turn.log('error', 'Failed to list the cgroups of pods', { err: reply.outcome.error.message });
+  if (!outcome.ok) {
+    turn.log('error', 'Failed to list the cgroups of pods', { err: outcome.error.message });
     return;
   }
-  const vanished = vanishedPods(state, new Set(reply.outcome.value.map(({ uid }) => uid)), askedAt);
+  const vanished = vanishedPods(state, new Set(outcome.value.map(({ uid }) => uid)), askedAt);
   for (const uid of vanished) setUnprepared(state, uid);
   syncPods(context, vanished);
 }

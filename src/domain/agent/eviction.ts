@@ -5,14 +5,12 @@
 // removed one, for any reason.
 // Invariant: nothing is measured, and no pod is evicted, before the first listing of the runtime.
 import type { Micros } from '../../ports/micros.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type Eviction, evictedReason } from '../eviction/eviction.js';
 import { type EvictionAction, type EvictionLoop, type EvictionLoopEvent, evictionWakeAt, isEvictionLoopNeeded, stepEvictionLoop } from '../eviction/eviction-loop.js';
 import type { ReclaimCall } from '../eviction/eviction-round.js';
 import { actionableThresholds } from '../eviction/pressure.js';
 import type { FileSystemLayout } from '../eviction/signals.js';
 import { unreachable } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
 import { couldHaveRunningContainers, shouldPodBeFinished } from '../pod-workers/queries.js';
 import { wallOffset } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
@@ -21,6 +19,7 @@ import type { AgentContext } from './agent-context.js';
 import { requestContainerGc } from './collection.js';
 import { pressImageCollection } from './image-collection.js';
 import { expectEnd, longestKill } from './overdue-kills.js';
+import type { AnswerOf } from './part.js';
 import { uidOf } from './pod-index.js';
 import { dispatchUpdate } from './worker-effects.js';
 
@@ -53,14 +52,13 @@ export function evictionWoken(context: AgentContext): void {
     }
 }
 
-export function evictionReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
-  if (reply.op !== 'nodeStats.summary') return;
-  if (!reply.outcome.ok) {
-    context.turn.log('error', 'Eviction manager: failed to get summary stats', { err: reply.outcome.error.message });
+export function summaryReplied(context: AgentContext, { outcome }: AnswerOf<'nodeStats.summary'>): void {
+  if (!outcome.ok) {
+    context.turn.log('error', 'Eviction manager: failed to get summary stats', { err: outcome.error.message });
     happen(context, { type: 'not-measured' });
     return;
   }
-  const { summary, dedicatedImageFs } = reply.outcome.value;
+  const { summary, dedicatedImageFs } = outcome.value;
   if (dedicatedImageFs === null && context.state.eviction.loop.layout === null) {
     context.turn.log('error', 'Eviction manager: failed to check if we have separate image filesystem', { err: 'the file system of the images cannot be told' });
   }

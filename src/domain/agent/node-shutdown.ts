@@ -3,10 +3,8 @@
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { parseShutdownState, writeShutdownState } from '../checkpoints/small-state-files.js';
 import { unreachable } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
 import { shutdownStatus } from '../node-shutdown/shutdown-groups.js';
 import { advanceManager, type ShutdownAction, type ShutdownDecision, type ShutdownEvent, shutdownReason, stepShutdown } from '../node-shutdown/shutdown-manager.js';
 import { couldHaveRunningContainers } from '../pod-workers/queries.js';
@@ -14,6 +12,7 @@ import { formatRfc3339Micros } from '../values/time.js';
 import { workedOnPods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import { expectEnd } from './overdue-kills.js';
+import type { AnswerOf } from './part.js';
 import { uidOf } from './pod-index.js';
 import { dispatchUpdate } from './worker-effects.js';
 
@@ -38,24 +37,24 @@ export function nodeShutdownWoken(context: AgentContext): void {
   happen(context, { type: 'woken' });
 }
 
-export function nodeShutdownReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
-  const { outcome, op } = reply;
+export function inhibitReplied(context: AgentContext, { outcome }: AnswerOf<'nodeShutdown.inhibit'>): void {
   askNext(context);
-  if (op === 'nodeShutdown.inhibit') {
-    if (!outcome.ok) happen(context, { type: 'refused', message: outcome.error.message });
-    else happen(context, { type: 'inhibited', shuttingDown: (outcome.value as { readonly shuttingDown: boolean }).shuttingDown, pods: workedOnPods(context.state) });
-    return;
-  }
-  if (!outcome.ok) {
-    context.turn.log('error', 'A step of the shutdown of the node failed', { what: op, err: outcome.error.message });
-    return;
-  }
-  if (op !== 'nodeShutdown.readRecord') return;
-  const text = outcome.value as string | null;
-  const read = text === null ? null : parseShutdownState(text);
+  if (!outcome.ok) happen(context, { type: 'refused', message: outcome.error.message });
+  else happen(context, { type: 'inhibited', shuttingDown: outcome.value.shuttingDown, pods: workedOnPods(context.state) });
+}
+
+export function recordRead(context: AgentContext, answer: AnswerOf<'nodeShutdown.readRecord'>): void {
+  shutdownStepReplied(context, answer);
+  const { outcome } = answer;
+  const read = outcome.ok && outcome.value !== null ? parseShutdownState(outcome.value) : null;
   if (read === null) return;
   if (read.ok) happen(context, { type: 'remembered', ...read.value });
   else context.turn.log('error', 'Failed to read the record of the last shutdown', { err: read.error });
+}
+
+export function shutdownStepReplied(context: AgentContext, { op, outcome }: AnswerOf<'nodeShutdown.readRecord' | 'nodeShutdown.release' | 'nodeShutdown.writeRecord'>): void {
+  askNext(context);
+  if (!outcome.ok) context.turn.log('error', 'A step of the shutdown of the node failed', { what: op, err: outcome.error.message });
 }
 
 /** Continues the shutdown in progress, and plans the next wake-up. */

@@ -5,12 +5,20 @@
 // of the table, and this order is part of the contract.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert } from '../kernel/assert.js';
-import type { Reply, Wake } from '../kernel/machine.js';
+import type { Reply, ReplyFor, Wake } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentEvent } from './agent-state.js';
 
+/** The answer to one operation. */
+export type AnswerOf<Op extends keyof AgentOperations> = ReplyFor<AgentOperations, Op>;
+
+export type ReplyHandlers = { readonly [Op in keyof AgentOperations]?: (context: AgentContext, key: string, answer: AnswerOf<Op>) => void };
+
+/** An answer to an operation that has no handler is a failed assertion. */
 export interface MachineHandlers {
-  /** Absent: the machine asks for nothing. @param key of its address */
+  /** By operation. @param key of its address */
+  readonly replies?: ReplyHandlers;
+  /** Of machines whose kinds or steps name their operations themselves. */
   readonly replied?: (context: AgentContext, key: string, reply: Reply<AgentOperations>) => void;
   /** Absent: the machine is never woken. @param key of its address */
   readonly woken?: (context: AgentContext, key: string) => void;
@@ -59,7 +67,7 @@ export class PartTable {
     else if (input.type === 'start') for (const start of this.starts) start(context);
     else {
       const handlers = this.events.get(input.type);
-      assert(handlers !== undefined, `no part handles the event ${input.type}`);
+      assert(handlers !== undefined, 'no part handles the event', input.type);
       for (const handler of handlers) handler(context, input);
     }
   }
@@ -70,14 +78,15 @@ export class PartTable {
 
   private replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     const { machine, key } = reply.address;
-    const replied = this.machines.get(machine)?.replied;
-    assert(replied !== undefined, `an answer came for an unknown address: ${machine}`);
+    const handlers = this.machines.get(machine);
+    const replied = (handlers?.replies?.[reply.op] as MachineHandlers['replied']) ?? handlers?.replied;
+    assert(replied !== undefined, 'an answer came for an unknown address or operation', machine);
     replied(context, key, reply);
   }
 
   private woken(context: AgentContext, { address: { machine, key } }: Wake): void {
     const woken = this.machines.get(machine)?.woken;
-    assert(woken !== undefined, `an unknown address was woken: ${machine}`);
+    assert(woken !== undefined, 'an unknown address was woken', machine);
     woken(context, key);
   }
 

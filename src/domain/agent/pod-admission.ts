@@ -11,14 +11,12 @@
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type Admission, admitted, type Rejection, rejected, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
 import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../admission/node-support.js';
 import { admitByPredicates, type PredicateResult } from '../admission/predicates.js';
 import { admitUnderPressure } from '../admission/pressure-gate.js';
 import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../admission/sysctl-gate.js';
 import { assert } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
 import { admitDuringShutdown } from '../node-shutdown/shutdown-groups.js';
 import { preemptedConditionMessage, preemptingMessage, preemptingReason } from '../preemption/preemption.js';
 import { podQosClass } from '../qos/qos-class.js';
@@ -32,6 +30,7 @@ import { asideUids } from './aside-pods.js';
 import { noteAlignmentChange } from './cpu-reconcile.js';
 import { noteNodeCgroups } from './node-cgroups.js';
 import { expectEnd } from './overdue-kills.js';
+import type { AnswerOf } from './part.js';
 import { uidOf } from './pod-index.js';
 import { setStatus } from './pod-statuses.js';
 import type { AgentSettings } from './settings.js';
@@ -129,10 +128,10 @@ export function forgetAdmission({ state: { admission, alignment, eviction } }: A
 }
 
 /** The node read for a pod. Returns the pod to admit again; null: none waits for it. */
-export function admissionReplied({ state }: AgentContext, uid: string, reply: Reply<AgentOperations>): Pod | null {
+export function admissionReplied({ state }: AgentContext, uid: string, { outcome }: AnswerOf<'apiReader.get'>): Pod | null {
   const pending = state.admission.pending.get(uid);
-  if (pending === undefined || reply.op !== 'apiReader.get') return null;
-  pending.freshNode = reply.outcome.ok ? (reply.outcome.value as Node) : null;
+  if (pending === undefined) return null;
+  pending.freshNode = outcome.ok ? (outcome.value as Node) : null;
   return state.pods.pods.get(uid) ?? null;
 }
 

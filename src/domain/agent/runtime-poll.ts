@@ -1,7 +1,7 @@
 // Polls the runtime's status, every five seconds; its name and version once.
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Reply } from '../kernel/machine.js';
+
 import type { AgentContext } from './agent-context.js';
+import type { AnswerOf } from './part.js';
 import { runtimeHandlersSaid } from './runtime-facts.js';
 import { statusPollInterval, statusReported } from './runtime-readiness.js';
 import { syncPods } from './sync-loop.js';
@@ -15,29 +15,31 @@ export function pollStatus(context: AgentContext): void {
   turn.ask('runtime.status', runtimeAddress, 'status', null, state.settings.runtimeRequestTimeout);
 }
 
-export function runtimeReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+export function versionReplied(context: AgentContext, { outcome }: AnswerOf<'runtime.version'>): void {
   const { state, turn } = context;
-  if (reply.op === 'runtime.version') {
-    if (reply.outcome.ok) {
-      state.readiness.name = reply.outcome.value.runtimeName;
-      state.readiness.version = reply.outcome.value.runtimeVersion;
-      syncPods(context, state.pods.pods.keys());
-    } else turn.log('error', 'Container runtime version failed', { err: reply.outcome.error.message });
+  if (!outcome.ok) {
+    turn.log('error', 'Container runtime version failed', { err: outcome.error.message });
     return;
   }
-  if (reply.op === 'runtime.updateConfig') {
-    if (reply.outcome.ok) state.readiness.podCidr = state.settings.podCidr;
-    else turn.log('error', 'Pod CIDR update failed', { err: reply.outcome.error.message });
-    return;
-  }
-  if (reply.op !== 'runtime.status') return;
+  state.readiness.name = outcome.value.runtimeName;
+  state.readiness.version = outcome.value.runtimeVersion;
+  syncPods(context, state.pods.pods.keys());
+}
+
+export function podCidrReplied({ state, turn }: AgentContext, { outcome }: AnswerOf<'runtime.updateConfig'>): void {
+  if (outcome.ok) state.readiness.podCidr = state.settings.podCidr;
+  else turn.log('error', 'Pod CIDR update failed', { err: outcome.error.message });
+}
+
+export function statusReplied(context: AgentContext, { outcome }: AnswerOf<'runtime.status'>): void {
+  const { state, turn } = context;
   turn.wakeAt(runtimeAddress, turn.now + statusPollInterval);
-  if (!reply.outcome.ok) {
+  if (!outcome.ok) {
     // The last good answer only grows old.
-    turn.log('error', 'Container runtime sanity check failed', { err: reply.outcome.error.message });
+    turn.log('error', 'Container runtime sanity check failed', { err: outcome.error.message });
     return;
   }
-  const becameReady = statusReported(state.readiness, reply.outcome.value, turn.now);
+  const becameReady = statusReported(state.readiness, outcome.value, turn.now);
   runtimeHandlersSaid(context);
   updatePodCidr(context);
   if (becameReady) turn.log('info', 'Container runtime is ready', { runtime: state.readiness.name });

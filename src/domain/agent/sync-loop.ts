@@ -2,12 +2,10 @@
 // is unusable, nothing is dispatched; changes are queued in order until it is usable.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { featuresNeededByUpdate } from '../admission/needed-features.js';
 import { missingFeatures } from '../admission/node-support.js';
 import { isAllocationKnown } from '../allocation/allocation-state.js';
 import { evictedReason } from '../eviction/eviction.js';
-import type { Reply } from '../kernel/machine.js';
 import { plegProblem } from '../pleg/pleg.js';
 import { areAllSourcesReady, type DeliveryOp, markHandled, type PodDelivery } from '../pod-sources/pod-config.js';
 import type { PodUpdateType } from '../pod-workers/pod-worker-record.js';
@@ -25,6 +23,7 @@ import { isAside } from './aside-pods.js';
 import { noteDelivered } from './clean-up-needs.js';
 import { removeDeadContainers } from './dead-containers.js';
 import { noteNodeCgroups } from './node-cgroups.js';
+import type { AnswerOf } from './part.js';
 import { admissionReplied, forgetAdmission, isAdmitted, isWaiting } from './pod-admission.js';
 import { podAndMirror, removePod, uidOf } from './pod-index.js';
 import { operationWoken } from './pod-operations.js';
@@ -190,8 +189,8 @@ export function admitAgain(context: AgentContext, pod: Pod): void {
 }
 
 /** The node was read for a pod that waits for its admission. */
-export function admitReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>): void {
-  const pod = admissionReplied(context, uid, reply);
+export function nodeRead(context: AgentContext, uid: string, answer: AnswerOf<'apiReader.get'>): void {
+  const pod = admissionReplied(context, uid, answer);
   if (pod !== null) admitAgain(context, pod);
 }
 

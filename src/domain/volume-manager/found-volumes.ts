@@ -3,8 +3,9 @@
 //
 //   start -> survey -> done; a failure is retried after a second
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { PortFailure } from '../../ports/port-error.js';
 import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ReplyFor } from '../kernel/machine.js';
 import { csiPlugin } from '../volumes/csi-volume.js';
 import { problemOfCsiData, reconstructCsiVolume } from '../volumes/csi-volume-data.js';
 import { uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
@@ -21,20 +22,14 @@ export function beginSurvey(manager: VolumeManager, { turn }: VolumeContext): vo
   turn.ask('volumeMounts.survey', surveyAddress, 'survey', null);
 }
 
-export function surveyReplied(manager: VolumeManager, { op, outcome }: Reply<AgentOperations>, { turn }: VolumeContext): void {
+export function surveyReplied(manager: VolumeManager, { op, outcome }: ReplyFor<AgentOperations, 'volumeMounts.survey'>, { turn }: VolumeContext): void {
   if (!outcome.ok) {
-    turn.log('error', 'Cannot get volumes from disk', { err: outcome.error.message });
-    manager.survey = 'none';
-    turn.wakeAt(surveyAddress, tryFailed(manager.surveyPauses, op, turn.now));
+    surveyFailed(manager, op, outcome.error, turn);
     return;
   }
   trySucceeded(manager.surveyPauses, op);
-  if (op === 'csiFiles.staged') {
-    adoptStaged(manager, outcome.value as AgentOperations['csiFiles.staged']['reply'], turn);
-    return;
-  }
   manager.survey = 'over';
-  for (const { uid, volumes } of outcome.value as AgentOperations['volumeMounts.survey']['reply']) {
+  for (const { uid, volumes } of outcome.value) {
     for (const { plugin, volume, data, isDevice } of volumes) {
       const found = { uid, plugin: unescapeName(plugin), name: volume, data, isDevice };
       logDamaged(found, turn);
@@ -45,8 +40,20 @@ export function surveyReplied(manager: VolumeManager, { op, outcome }: Reply<Age
   turn.ask('csiFiles.staged', surveyAddress, 'staged', null);
 }
 
+function surveyFailed(manager: VolumeManager, op: string, { message }: PortFailure, turn: VolumeContext['turn']): void {
+  turn.log('error', 'Cannot get volumes from disk', { err: message });
+  manager.survey = 'none';
+  turn.wakeAt(surveyAddress, tryFailed(manager.surveyPauses, op, turn.now));
+}
+
 /** A staged volume may have lost its last pod before it was unstaged. */
-function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.staged']['reply'], turn: VolumeContext['turn']): void {
+export function stagedReplied(manager: VolumeManager, { op, outcome }: ReplyFor<AgentOperations, 'csiFiles.staged'>, { turn }: VolumeContext): void {
+  if (!outcome.ok) {
+    surveyFailed(manager, op, outcome.error, turn);
+    return;
+  }
+  trySucceeded(manager.surveyPauses, op);
+  const staged = outcome.value;
   for (const { data, isDevice } of staged) {
     const known = reconstructCsiVolume(data, '', isDevice ? 'Block' : 'Filesystem');
     // As with the reference, it stays staged: nothing says by which driver it could be unstaged.

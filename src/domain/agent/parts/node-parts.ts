@@ -1,6 +1,16 @@
 // Parts that watch over the node as a whole: its facts and warnings, eviction, shutdown.
-import { evictionAddress, evictionReplied, evictionWoken, planEviction } from '../eviction.js';
-import { beginNodeShutdown, nodeShutdownAddress, nodeShutdownReplied, nodeShutdownWoken, planNodeShutdown, shutdownSignalled, shutdownSignalsLost } from '../node-shutdown.js';
+import { evictionAddress, evictionWoken, planEviction, summaryReplied } from '../eviction.js';
+import {
+  beginNodeShutdown,
+  inhibitReplied,
+  nodeShutdownAddress,
+  nodeShutdownWoken,
+  planNodeShutdown,
+  recordRead,
+  shutdownSignalled,
+  shutdownSignalsLost,
+  shutdownStepReplied,
+} from '../node-shutdown.js';
 import { recordOomKill, warnOfNode } from '../node-warnings.js';
 import type { AgentPart } from '../part.js';
 import { withRuntimeFacts } from '../runtime-facts.js';
@@ -28,7 +38,7 @@ export const nodeFacts: AgentPart = {
 export const evictionManager: AgentPart = {
   name: 'evictionManager',
   settle: planEviction,
-  machines: { [evictionAddress.machine]: { replied: (context, _key, reply) => evictionReplied(context, reply), woken: evictionWoken } },
+  machines: { [evictionAddress.machine]: { replies: { 'nodeStats.summary': (context, _key, answer) => summaryReplied(context, answer) }, woken: evictionWoken } },
 };
 
 /** `pkg/kubelet/nodeshutdown`. */
@@ -40,5 +50,15 @@ export const nodeShutdownManager: AgentPart = {
     'shutdown-signal': (context, { active }) => shutdownSignalled(context, active),
     'shutdown-signals-lost': shutdownSignalsLost,
   },
-  machines: { [nodeShutdownAddress.machine]: { replied: (context, _key, reply) => nodeShutdownReplied(context, reply), woken: nodeShutdownWoken } },
+  machines: {
+    [nodeShutdownAddress.machine]: {
+      replies: {
+        'nodeShutdown.inhibit': (context, _key, answer) => inhibitReplied(context, answer),
+        'nodeShutdown.readRecord': (context, _key, answer) => recordRead(context, answer),
+        'nodeShutdown.release': (context, _key, answer) => shutdownStepReplied(context, answer),
+        'nodeShutdown.writeRecord': (context, _key, answer) => shutdownStepReplied(context, answer),
+      },
+      woken: nodeShutdownWoken,
+    },
+  },
 };

@@ -16,7 +16,7 @@ import { setReadyToStartContainers } from '../pod-statuses.js';
 import { probeMachine } from '../probe-workers.js';
 import { probeReplied, probeWoken } from '../probing.js';
 import { pauseAddress, planStatusWrites, queueStatusWrite, restAddress, statusWriteMachine, statusWriteReplied, statusWritesResumed } from '../status-writes.js';
-import { admitAgain, admitReplied, drain, goOn, syncPods } from '../sync-loop.js';
+import { admitAgain, drain, goOn, nodeRead, syncPods } from '../sync-loop.js';
 import { syncMachine, withEffects } from '../worker-effects.js';
 
 /** `syncLoop` of `pkg/kubelet/kubelet.go`. */
@@ -52,7 +52,7 @@ export const podAdmission: AgentPart = {
     endRefused(context);
     for (const pod of takePodsWhosePreemptionIsDone(context)) context.forPod(uidOf(pod), () => admitAgain(context, pod));
   },
-  machines: { [admissionMachine]: { replied: admitReplied } },
+  machines: { [admissionMachine]: { replies: { 'apiReader.get': nodeRead } } },
 };
 
 /** `HandlePodCleanups` of `pkg/kubelet/kubelet_pods.go`. */

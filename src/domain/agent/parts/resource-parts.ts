@@ -23,7 +23,7 @@ export const cgroups: AgentPart = {
     planNodeCgroups(context);
   },
   machines: {
-    [cgroupLookAddress.machine]: { replied: (context, _key, reply) => cgroupLookReplied(context, reply), woken: beginCgroupLook },
+    [cgroupLookAddress.machine]: { replies: { 'podCgroups.list': (context, _key, answer) => cgroupLookReplied(context, answer) }, woken: beginCgroupLook },
     [nodeCgroupMachine]: { replied: nodeCgroupReplied, woken: ({ state }) => nodeCgroupsWoken(state) },
   },
 };

@@ -9,7 +9,7 @@ import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotati
 import { beginLooks, beginRelist, looksAddress, podRelistDue, podRelistMachine, relistAddress, requestPodRelist } from '../looks.js';
 import type { AgentPart } from '../part.js';
 import { relistReplied } from '../relist.js';
-import { pollStatus, runtimeAddress, runtimeReplied } from '../runtime-poll.js';
+import { podCidrReplied, pollStatus, runtimeAddress, statusReplied, versionReplied } from '../runtime-poll.js';
 import { drain } from '../sync-loop.js';
 import { deliverReleasedSets } from './source-parts.js';
 
@@ -19,9 +19,19 @@ export const runtimeState: AgentPart = {
   start: pollStatus,
   machines: {
     [runtimeAddress.machine]: {
-      replied: (context, _key, reply) => {
-        runtimeReplied(context, reply);
-        drain(context);
+      replies: {
+        'runtime.version': (context, _key, answer) => {
+          versionReplied(context, answer);
+          drain(context);
+        },
+        'runtime.updateConfig': (context, _key, answer) => {
+          podCidrReplied(context, answer);
+          drain(context);
+        },
+        'runtime.status': (context, _key, answer) => {
+          statusReplied(context, answer);
+          drain(context);
+        },
       },
       woken: pollStatus,
     },

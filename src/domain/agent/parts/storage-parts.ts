@@ -3,13 +3,19 @@ import { csiNodeAnswered, ensureCsiNode, pluginReplied, pluginsScanned, pluginWo
 import { csiNodeAddress, pluginMachine, pluginScanAddress } from '../../plugins/plugin-manager-state.js';
 import { limitReplied } from '../../volume-manager/attach-limits.js';
 import { claimReplied, claimWoken } from '../../volume-manager/desired-volumes.js';
-import { beginSurvey, surveyAddress, surveyReplied } from '../../volume-manager/found-volumes.js';
+import { beginSurvey, stagedReplied, surveyAddress, surveyReplied } from '../../volume-manager/found-volumes.js';
 import { releaseReplied } from '../../volume-manager/release-volumes.js';
 import { claimMachine, limitMachine, releaseMachine, volumeMachine } from '../../volume-manager/volume-manager-state.js';
 import { volumeReplied, volumeWoken } from '../../volume-manager/volume-operations.js';
+import type { AgentContext } from '../agent-context.js';
 import type { AgentPart } from '../part.js';
 import { beginPlugins, pluginContext } from '../plugins.js';
 import { recordVolumeAbnormal, settleVolumes } from '../volumes.js';
+
+/** Volumes of unwanted pods are torn down. */
+function cleanUpHeld({ state: { volumes, housekeeping } }: AgentContext): void {
+  if (volumes.held.size > 0) housekeeping.dirty = true;
+}
 
 /** `pkg/kubelet/volumemanager`. */
 export const volumeManager: AgentPart = {
@@ -29,11 +35,15 @@ export const volumeManager: AgentPart = {
     [releaseMachine]: { replied: (context, key, reply) => releaseReplied(context.state.volumes, key, reply, context) },
     [limitMachine]: { replied: (context, key, reply) => limitReplied(context.state.volumes, key, reply, context) },
     [surveyAddress.machine]: {
-      replied: (context, _key, reply) => {
-        const { volumes, housekeeping } = context.state;
-        surveyReplied(volumes, reply, context);
-        // Volumes of unwanted pods are torn down.
-        if (volumes.held.size > 0) housekeeping.dirty = true;
+      replies: {
+        'volumeMounts.survey': (context, _key, answer) => {
+          surveyReplied(context.state.volumes, answer, context);
+          cleanUpHeld(context);
+        },
+        'csiFiles.staged': (context, _key, answer) => {
+          stagedReplied(context.state.volumes, answer, context);
+          cleanUpHeld(context);
+        },
       },
       woken: (context) => beginSurvey(context.state.volumes, context),
     },
