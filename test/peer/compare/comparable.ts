@@ -5,6 +5,7 @@ import { type Difference, differences, flattened } from './flatten.js';
 /** A path of a leaf, without the pod's name, and why it may differ. */
 const mayDiffer: readonly (readonly [pods: RegExp, path: RegExp, reason: string])[] = [
   [/./, /^(status|end) resources/, 'a row of docs/differences.md: the cgroup of a pod without limits, and of one that has ended'],
+  [/./, /^events .* FailedMount .*failed to fetch token: pod "[^"]*" not found$/, "whether the apiserver's admission has seen the pod by then"],
   [/^end-deadline$/, /state terminated/, 'whether the shell hears of its end within a second'],
   [/crash|^end-crash-loop$/, /restartCount|^end .* state |^logs |^end .* lastState/, 'how often it has been started by the time it is looked at'],
   [/crash/, /^events .* Killing /, 'whether a container runs at the moment of the deletion'],
