@@ -7,7 +7,7 @@ import { restrictionFlow } from './node-restriction-flow.js';
 import { outageFlows } from './outage-flows.js';
 import { PeerStand } from './peer-stand.js';
 import { staticPodFlow } from './static-pod-flow.js';
-import { takeoverFlows } from './takeover-flows.js';
+import { rebootFlow, takeoverFlow } from './takeover-flows.js';
 
 t.setTimeout(900_000);
 t.jobs = 3;
@@ -18,4 +18,4 @@ await t.test('a node joins with a bootstrap token', (t) => joinCluster(t, stand)
 // While certificates are replaced, all else works.
 await allOf(t, stand, [certificateFlow, staticPodFlow, drainFlow]);
 await t.test('the kubelet restarts with the certificates of its kubeconfig', () => useLastingCertificates(stand));
-await oneByOne(t, stand, [restrictionFlow, ...outageFlows, ...takeoverFlows]);
+await oneByOne(t, stand, [restrictionFlow, ...outageFlows, takeoverFlow, rebootFlow]);

@@ -4,13 +4,22 @@ import type { Test } from 'tap';
 import type { Json } from './admin-client.js';
 import { type Flow, pod, shell, waiting } from './flow.js';
 import { type Lasting, lastingOf, mountsOf } from './node-state.js';
-import { isGo, type PeerStand } from './peer-stand.js';
+import { isGo, type PeerStand, type Which } from './peer-stand.js';
 import { thirtyPods } from './thirty-pods.js';
 
-/** Ten of the pods come up under each of the first three kubelets, so that each kind is taken over from both. */
-async function noRestart(t: Test, stand: PeerStand): Promise<void> {
-  const [own, other] = isGo() ? (['go', 'ours'] as const) : (['ours', 'go'] as const);
-  const parts = thirtyPods();
+/** Which kubelet follows, and how the one before it ends. */
+type Swap = readonly [next: Which, signal: 'SIGTERM' | 'SIGKILL'];
+
+function own(): Which {
+  return isGo() ? 'go' : 'ours';
+}
+
+function other(): Which {
+  return isGo() ? 'ours' : 'go';
+}
+
+/** Pods come up in parts, one under each of the first kubelets, so that each kind is taken over from both. */
+async function noRestart(t: Test, stand: PeerStand, parts: readonly (readonly object[])[], swaps: readonly Swap[]): Promise<void> {
   let before: Record<string, Lasting> = {};
   let mounts: string[] = [];
   const add = async (part: readonly object[]): Promise<void> => {
@@ -20,14 +29,7 @@ async function noRestart(t: Test, stand: PeerStand): Promise<void> {
     mounts = mountsOf(stand);
   };
   await add(parts[0] ?? []);
-  for (const [i, [next, signal]] of (
-    [
-      [other, 'SIGKILL'],
-      [own, 'SIGTERM'],
-      [other, 'SIGKILL'],
-      [own, 'SIGTERM'],
-    ] as const
-  ).entries()) {
+  for (const [i, [next, signal]] of swaps.entries()) {
     await stand.stop(signal);
     await stand.start(next);
     await stand.until('it knows all pods', async () => {
@@ -43,7 +45,7 @@ async function noRestart(t: Test, stand: PeerStand): Promise<void> {
     t.strictSame(mountsOf(stand), mounts, `${next}: what is mounted is mounted once`);
     await add(parts[i + 1] ?? []);
   }
-  t.equal(Object.keys(before).length, 30);
+  t.equal(Object.keys(before).length, parts.flat().length);
   await stand.ok(['delete', 'pod', '-l', 'swap in (1, 2)']);
 }
 
@@ -67,7 +69,24 @@ async function reboot(t: Test, stand: PeerStand): Promise<void> {
   await stand.ok(['delete', 'pod', 'once', 'done']);
 }
 
-export const takeoverFlows: readonly Flow[] = [
-  { name: 'kubelets take over from each other with 30 pods, and nothing restarts', run: noRestart },
-  { name: 'after a reboot every pod runs again, and what has ended does not', run: reboot },
-];
+export const takeoverFlow: Flow = {
+  name: 'kubelets take over from each other with pods of each kind, and nothing restarts',
+  run: (t, stand) =>
+    noRestart(t, stand, thirtyPods().slice(0, 1), [
+      [other(), 'SIGKILL'],
+      [own(), 'SIGTERM'],
+    ]),
+};
+
+export const longTakeoverFlow: Flow = {
+  name: 'kubelets take over from each other with 30 pods, and nothing restarts',
+  run: (t, stand) =>
+    noRestart(t, stand, thirtyPods(), [
+      [other(), 'SIGKILL'],
+      [own(), 'SIGTERM'],
+      [other(), 'SIGKILL'],
+      [own(), 'SIGTERM'],
+    ]),
+};
+
+export const rebootFlow: Flow = { name: 'after a reboot every pod runs again, and what has ended does not', run: reboot };
