@@ -72,6 +72,8 @@ class OddRuntime {
   /** Pods whose answers were changed. */
   readonly changed = new Set<string>();
   readonly answers = new Map<string, Buffer>();
+  /** The last change for each pod: a list is asked for every second, and making a change costs a turn. */
+  private readonly made = new Map<string, { readonly answer: Buffer; readonly bytes: Buffer | null }>();
 
   change(method: string, request: Buffer, answer: Buffer): Buffer {
     const type = itemsOf[method];
@@ -84,13 +86,19 @@ class OddRuntime {
     if (pod?.startsWith('model') === true && answer.length > (this.answers.get(method)?.length ?? -1)) this.answers.set(method, answer);
     const oddity = pod === undefined ? undefined : this.oddities.get(pod);
     if (!this.isOdd || oddity === undefined || oddity.method !== method) return answer;
-    for (const [name, bytes] of wireMutations(answer)) {
-      if (name !== oddity.change) continue;
-      this.changed.add(oddity.pod);
-      return bytes;
-    }
-    return answer;
+    const before = this.made.get(oddity.pod);
+    const made = before?.answer.equals(answer) === true ? before.bytes : changedAs(oddity.change, answer);
+    this.made.set(oddity.pod, { answer, bytes: made });
+    if (made === null) return answer;
+    this.changed.add(oddity.pod);
+    return made;
   }
+}
+
+/** null: the answer has no such field. */
+function changedAs(change: string, answer: Buffer): Buffer | null {
+  for (const [name, bytes] of wireMutations(answer)) if (name === change) return bytes;
+  return null;
 }
 
 /** The state's default, created: such a container waits to be started, as its status says. */
@@ -108,10 +116,20 @@ async function stageWith(t: Test): Promise<{ readonly stage: Stage; readonly odd
   return { stage, odd, daemon: await stage.start() };
 }
 
-/** Changes of an answer that differ in kind: of each field down to that depth, by the number of dots. */
-function changesOf(answer: Buffer, depth: number): readonly string[] {
-  const names = new Set([...wireMutations(answer)].map(([name]) => name));
-  return [...names].filter((name) => name !== 'cut off' && name.split('.').length <= depth && !/repeated/.test(name));
+/** Changes of an answer that differ in kind: of each field down to that depth, by the number of dots. Of a list's item, those that leave the list readable: otherwise no pod has an answer. */
+function changesOf(method: string, answer: Buffer, depth: number): readonly string[] {
+  const readable = (bytes: Buffer): boolean => {
+    try {
+      itemsOf[method]?.decode(bytes);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const names = new Set([...wireMutations(answer)].flatMap(([name, bytes]) => (readable(bytes) ? [name] : [])));
+  // An item of another id is a container that the runtime denies to have once it is inspected: the pod waits for the next list, and the log has no line of it.
+  const hasOtherId = (name: string): boolean => method === 'ListContainers' && name.startsWith('1 ');
+  return [...names].filter((name) => name !== 'cut off' && !hasOtherId(name) && name.split('.').length <= depth && !/repeated/.test(name));
 }
 
 for (const [method, depth] of [
@@ -122,12 +140,13 @@ for (const [method, depth] of [
   ['ImageStatus', 2],
   ['PullImage', 2],
   ['ListPodSandbox', 1],
+  ['ListContainers', 1],
 ] as const) {
   t.test(`odd answers of ${method}`, async (t) => {
     const { stage, odd, daemon } = await stageWith(t);
     stage.manifest('model.yaml', stage.pod('model', 'r.io/model:1'));
     await until('the first pod runs', () => phaseOf(daemon, 'model-n1') === 'Running' && odd.answers.has(method));
-    const changes = changesOf(odd.answers.get(method) as Buffer, depth);
+    const changes = changesOf(method, odd.answers.get(method) as Buffer, depth);
     t.ok(changes.length > 2, `${changes.length} changes`);
     for (const [i, change] of changes.entries()) {
       const pod = `odd${i}`;
