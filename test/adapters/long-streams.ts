@@ -24,7 +24,7 @@ export interface LongStreamPlan {
   readonly port: number;
 }
 
-const file = '/long';
+const file = '/tmp/long';
 
 /** Puts the bytes into the container that commands write. */
 export async function prepare(t: Test, sessions: Sessions, bytes: number): Promise<void> {

@@ -1,14 +1,15 @@
 // Long streams on a real containerd: commands, attached containers and forwarded ports, 64 MiB each way, with clients that read late, slowly and in bursts.
 // Invariant: bytes are compared, and a round that loses one fails.
-import { mkdirSync } from 'node:fs';
+import { appendFileSync, mkdirSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { CriStreaming } from '../../src/adapters/cri/index.js';
 import type { ContainerConfig } from '../../src/ports/model/container-config.js';
 import type { SandboxConfig } from '../../src/ports/model/sandbox-config.js';
+import { pattern } from '../adapters/long-stream-clients.js';
 import { everyPlace, type Place, type Sessions } from '../adapters/long-stream-stand.js';
-import { name, prepare, type Round, roundsOf, runRound } from '../adapters/long-streams.js';
+import { name, type Round, roundsOf, runRound } from '../adapters/long-streams.js';
 import { call } from '../ports/container-runtime.contract.js';
 import { criClient } from '../ports/cri-harness.js';
 import { PrivateContainerd } from './private-containerd.js';
@@ -53,7 +54,11 @@ async function sessionsOf(t: Test, containerd: PrivateContainerd): Promise<Sessi
     await ports.containers.start({ containerId }, call());
     return containerId;
   };
-  const idle = await container(['sleep', '100000']);
+  // What commands write out.
+  const files = join(containerd.directory, 'long-streams-files');
+  mkdirSync(files);
+  for (const block of pattern(bytes)) appendFileSync(join(files, 'long'), block);
+  const idle = await container(['sleep', '100000'], { mounts: [{ containerPath: '/tmp', hostPath: files }] });
   return {
     exec: async (command, wishes) => (await streaming.exec({ containerId: idle, command, ...wishes }, call())).url,
     attach: async (wishes) => (await streaming.attach({ containerId: await container(['cat'], { stdin: true, stdinOnce: true }), ...wishes }, call())).url,
@@ -72,7 +77,6 @@ export async function longStreams(t: Test, places: readonly Place[], ordinal: nu
   t.teardown(() => containerd.stop());
   const sessions = await sessionsOf(t, containerd);
   const plan = { bytes, lateMillis: 2_000, port: await echoPort(t) };
-  await prepare(t, sessions, bytes);
   const offered = await everyPlace(t, sessions);
   const rounds = roundsOf(ordinal)
     .map(asContainerdCan)
