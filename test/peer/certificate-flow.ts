@@ -83,6 +83,8 @@ export async function joinCluster(t: Test, stand: PeerStand): Promise<void> {
   });
   await stand.untilReady();
   const requests: Json[] = (await stand.client.get(requestsPath)).items;
+  // The first ones: on a slow host a renewal may follow already, and names are random.
+  requests.sort((a, b) => Date.parse(a.metadata.creationTimestamp) - Date.parse(b.metadata.creationTimestamp));
   const ofSigner = (name: string): Json => requests.find(({ spec }) => spec.signerName === `kubernetes.io/${name}`)?.spec;
   t.match(ofSigner('kube-apiserver-client-kubelet'), { username: 'system:bootstrap:abcdef', usages: ['digital signature', 'client auth'] });
   t.match(ofSigner('kubelet-serving'), { username: 'system:node:lab-node', usages: ['digital signature', 'server auth'] });
