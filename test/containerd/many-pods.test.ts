@@ -105,8 +105,9 @@ async function contents(runtime: TestNode['runtime']): Promise<object> {
 }
 
 async function foreignPods(t: Test, { containerd, kubelet, runtime }: TestNode): Promise<void> {
-  const before = await contents(runtime);
+  // Before it ends, it may still remove what has ended.
   await kubelet.stop();
+  const before = await contents(runtime);
   const stranger = await KubeletProcess.prepare(containerd, 'stranger');
   t.teardown(() => stranger.kill());
   stranger.apply('own.json', manifest('own', { containers: [pausing(containerd)] }));
