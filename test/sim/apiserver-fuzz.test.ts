@@ -93,6 +93,15 @@ function filledServer(): SimApiserver {
   return server;
 }
 
+t.test('pods whose volumes, containers or tolerations lack all fields are invalid', async (t) => {
+  const server = filledServer();
+  const target = { resource: { group: '', version: 'v1', plural: 'pods' }, namespace: 'default', name: null, subresource: null };
+  for (const spec of [{ volumes: [{}] }, { containers: [{}] }, { initContainers: [{ volumeMounts: [{}] }] }, { tolerations: [{}], imagePullSecrets: [{}] }]) {
+    const { code } = server.handle({ ...target, user, verb: 'create', body: { metadata: { name: 'bad' }, spec } }, now);
+    t.equal(code, 422, JSON.stringify(spec));
+  }
+});
+
 t.test('anything is answered', async (t) => {
   const codes = new Map<number, number>();
   fc.assert(

@@ -41,7 +41,8 @@ function admitServiceAccount(pod: PodDraft, context: WriteContext, ids: IdSource
 }
 
 function mountToken({ spec }: PodDraft, ids: IdSource): void {
-  let volume = spec.volumes?.find(({ name }) => name.startsWith(tokenVolumePrefix))?.name;
+  // Required fields are checked after admission.
+  let volume = spec.volumes?.find(({ name }: { readonly name?: string }) => name?.startsWith(tokenVolumePrefix) === true)?.name;
   for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
     if ((container.volumeMounts ?? []).some(({ mountPath }) => mountPath === tokenMountPath)) continue;
     if (volume === undefined) {
