@@ -116,7 +116,10 @@ async function stageWith(t: Test): Promise<{ readonly stage: Stage; readonly odd
   return { stage, odd, daemon: await stage.start() };
 }
 
-/** Changes of an answer that differ in kind: of each field down to that depth, by the number of dots. Of a list's item, those that leave the list readable: otherwise no pod has an answer. */
+/**
+ * Changes of an answer that differ in kind: of each field down to that depth, by the number of dots. Of a list's item, those that leave the list readable:
+ * otherwise no pod has an answer.
+ */
 function changesOf(method: string, answer: Buffer, depth: number): readonly string[] {
   const readable = (bytes: Buffer): boolean => {
     try {
