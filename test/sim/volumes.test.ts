@@ -239,7 +239,7 @@ scenario('what this kubelet can’t mount is refused by name, unless nobody moun
   stage.untilPhase('v', 'Running', minute);
 });
 
-/** Cleanup steps for a removed pod, of which each may take minutes while a pod with its UID is created and removed again. */
+/** Cleanup steps for a removed pod, of which each may take nearly as long as its time limit while a pod with its UID is created and removed again. */
 for (const slow of ['podVolumes.list', 'podVolumes.tearDown', 'podDirectories.remove'] as const) {
   for (const stays of [5, 90, 200]) {
     scenario(`a pod comes back for ${stays} s while what an earlier one of its UID left is still cleaned up, with ${slow} slow`, {}, (stage) => {
@@ -249,7 +249,7 @@ for (const slow of ['podVolumes.list', 'podVolumes.tearDown', 'podDirectories.re
       stage.untilPhase('v', 'Running', 10 * second);
       node.kill();
       node.remove('v.yaml');
-      node.setFaults([{ operation: slow, trigger: {}, action: { kind: 'delay', moment: 'before', micros: 150 * second } }]);
+      node.setFaults([{ operation: slow, trigger: {}, action: { kind: 'delay', moment: 'before', micros: 100 * second } }]);
       node.start();
       stage.until('it is being cleaned up', () => node.agent.orphans.has('v'), minute);
       node.put('v.yaml', pod);
