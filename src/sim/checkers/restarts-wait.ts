@@ -20,20 +20,20 @@ const longest: Micros = 300_000_000;
 
 interface Memory {
   readonly restarts: Map<string, Restarts>;
-  /** Containers that this agent stopped. */
-  readonly stopped: Set<string>;
+  /** Containers that this agent stopped, and when: it may have taken one for running that had ended. */
+  readonly stopped: Map<string, Micros>;
 }
 
 export const restartsWait: Checker<Memory> = {
   name: 'restarts-wait',
-  fresh: () => ({ restarts: new Map(), stopped: new Set() }),
+  fresh: () => ({ restarts: new Map(), stopped: new Map() }),
   look({ restarts, stopped }, what, node, report) {
     if (what.kind === 'started') {
       restarts.clear();
       stopped.clear();
     }
     if (what.kind !== 'command') return;
-    if (what.command.op === 'containers.stop') stopped.add(what.command.request.containerId);
+    if (what.command.op === 'containers.stop') stopped.set(what.command.request.containerId, node.now);
     if (what.command.op === 'containers.remove') stopped.delete(what.command.request.containerId);
     if (what.command.op !== 'containers.create') return;
     const { sandboxId, config, sandboxConfig } = what.command.request;
@@ -55,10 +55,11 @@ export const restartsWait: Checker<Memory> = {
 };
 
 /** When the last of its name ended that was not killed by the same sync; null: none is there that has. */
-function newestEnd({ runtime, now }: CheckedNode, uid: string, name: string, stopped: ReadonlySet<string>): Micros | null {
+function newestEnd({ runtime, now }: CheckedNode, uid: string, name: string, stopped: ReadonlyMap<string, Micros>): Micros | null {
   let newest: Micros | null = null;
   for (const { id, podUid, config, state, finishedAt } of runtime.containers.values()) {
-    if (stopped.has(id) && finishedAt !== null && now - finishedAt < slack) continue;
+    const stoppedAt = stopped.get(id);
+    if (stoppedAt !== undefined && finishedAt !== null && now - Math.max(finishedAt, stoppedAt) < slack) continue;
     if (podUid !== uid || config.labels[containerLabels.containerName] !== name || state !== 'exited' || finishedAt === null) continue;
     newest = Math.max(newest ?? 0, finishedAt);
   }
