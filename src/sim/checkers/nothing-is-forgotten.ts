@@ -81,6 +81,8 @@ function statuses({ agent }: CheckedNode, attended: ReadonlySet<string>): string
 function workers({ agent }: CheckedNode, attended: ReadonlySet<string>): string[] {
   return [...agent.workers.records.values()].flatMap(({ uid, run, pending, startedAt, terminatingAt, finished }) => {
     if (finished || attended.has(`sync/${uid}`) || agent.backlog.syncs.has(uid) || isAside(agent, uid)) return [];
+    // A pod that never started and that its source no longer has is forgotten by the next pass of the housekeeping.
+    if (run === null && startedAt === null && !agent.pods.pods.has(uid)) return attended.has('housekeeping/') ? [] : [`${uid} waits to be forgotten`];
     if (run === null) return terminatingAt !== null && startedAt !== null ? [`${uid} has not ended`] : pending !== null ? [`${uid} has an update that waits`] : [];
     if (!run.operating) return agent.awaitingStatus.has(uid) ? [] : [`${uid} waits for its status, and no relist knows of it`];
     const started = agent.runs.get(uid);
