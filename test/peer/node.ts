@@ -17,5 +17,8 @@ t.teardown(() => stand.down());
 await t.test('a node joins with a bootstrap token', (t) => joinCluster(t, stand));
 // While certificates are replaced, all else works.
 await allOf(t, stand, [certificateFlow, staticPodFlow, drainFlow]);
-await t.test('the kubelet restarts with the certificates of its kubeconfig', () => useLastingCertificates(stand));
+await t.test('the kubelet restarts with the certificates of its kubeconfig', async (t) => {
+  await useLastingCertificates(stand);
+  t.pass('its node is ready with them');
+});
 await oneByOne(t, stand, [restrictionFlow, ...outageFlows, takeoverFlow, rebootFlow]);
