@@ -7,7 +7,7 @@ import type { HostReading } from '../../adapters/linux/index.js';
 import { keepsTmpfsFromSwap } from '../../adapters/storage/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import { hugePageUnit } from '../../domain/cgroups/huge-page-sizes.js';
-import { machineCapacity, nodeReservation, nodeResources } from '../../domain/cgroups/node-allocatable.js';
+import { machineCapacity, machineFacts, noDevices, nodeReservation, nodeResources } from '../../domain/cgroups/node-allocatable.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { StartupValues } from '../../domain/configuration/startup-checks.js';
 import { clusterNameServers } from '../../domain/configuration/taken-values.js';
@@ -33,7 +33,6 @@ export interface PassingFacts {
   readonly addresses: readonly string[];
 }
 
-const noDevices = { capacity: {}, allocatable: {}, removed: [] };
 const hostsPath = '/etc/hosts';
 const unspecified: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
@@ -108,6 +107,6 @@ function nodeAddresses(asked: readonly string[], found: readonly string[]): Node
 function allocatable({ loaded, startup, machine }: SteadyFacts): Readonly<Record<string, string>> {
   const { configuration: c } = loaded;
   const disk = c.localStorageCapacityIsolation ? machine.rootFilesystemBytes : null;
-  const facts = { ...machine, memoryBytes: BigInt(machine.memoryBytes), ephemeralStorageBytes: disk === null ? null : BigInt(disk) };
+  const facts = machineFacts(machine, disk);
   return nodeResources(facts, nodeReservation(machineCapacity(facts), startup), { maxPods: c.maxPods, podsPerCore: c.podsPerCore }, noDevices, {}).allocatable;
 }

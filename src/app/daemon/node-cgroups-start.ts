@@ -2,7 +2,7 @@
 // limits can't be enforced, the node doesn't start.
 import type { NodeCgroupSettings } from '../../domain/agent/node-cgroups-state.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
-import { podsCgroupConfig } from '../../domain/cgroups/node-allocatable.js';
+import { machineFacts, podsCgroupConfig } from '../../domain/cgroups/node-allocatable.js';
 import { type ReservedCgroup, reservedCgroups, reservedCgroupValues } from '../../domain/cgroups/reserved-cgroups.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { StartupValues } from '../../domain/configuration/startup-checks.js';
@@ -23,7 +23,7 @@ type Tell = (type: 'Normal' | 'Warning', reason: string, message: string) => Pro
 
 export function nodeCgroupSettings(loaded: LoadedConfiguration, startup: StartupValues, machine: MachineReading, host: CgroupHost): NodeCgroupSettings {
   const { configuration: c, features } = loaded;
-  const facts = { ...machine, memoryBytes: BigInt(machine.memoryBytes), ephemeralStorageBytes: null };
+  const facts = machineFacts(machine, null);
   const left = podsCgroupConfig(facts, startup, true);
   const all = c.enforceNodeAllocatable.includes('pods') ? left : podsCgroupConfig(facts, startup, false);
   return {

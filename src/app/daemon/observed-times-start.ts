@@ -3,16 +3,17 @@ import type { ObservedTimesSettings } from '../../domain/agent/observed-times-st
 import { observedTimesFileName } from '../../domain/checkpoints/observed-times.js';
 import type { Call } from '../../ports/operation.js';
 import type { Logger } from '../../ports/outbound/logger.js';
+import type { MachineReading } from '../../ports/outbound/machine.js';
 import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
 import type { Clock } from '../clock.js';
 
 export async function observedTimesSettings(
-  { machine, stateFiles }: Pick<OutboundPorts, 'machine' | 'stateFiles'>,
+  { bootId }: Pick<MachineReading, 'bootId'>,
+  stateFiles: OutboundPorts['stateFiles'],
   { bootedAt }: Clock,
   logger: Logger,
   call: Call,
 ): Promise<ObservedTimesSettings> {
-  const { bootId } = await machine.read(null, call);
   try {
     return { text: await stateFiles.read({ name: observedTimesFileName }, call), bootId, bootedAt };
   } catch (error) {

@@ -163,7 +163,7 @@ class DaemonStart {
     const machine = await this.resolver.get(tokens.machine).read(null, calling());
     const nodeCgroups = nodeCgroupSettings(loaded, startup, machine, host);
     const setAside = await setAsideSettings(endedSteps, managerPorts.stateFiles, logger, calling());
-    const observedTimes = await observedTimesSettings(managerPorts, this.context.clock, logger, calling());
+    const observedTimes = await observedTimesSettings(machine, managerPorts.stateFiles, this.context.clock, logger, calling());
     const managers = { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment, dra, nodeCgroups, setAside, observedTimes };
     const settings = kubeletSettings(loaded, profile, nodeName, sendsEvents, node, credentialProviders, managers);
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, machine };

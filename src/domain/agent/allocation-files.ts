@@ -7,7 +7,6 @@
 //                  -> failed: they resume, too, as in the Go kubelet; written again after a pause, or with the next change
 //
 // Invariant: the first run of a pod begins after the file with its allocation is on disk.
-
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type CheckpointFile, isAllocationKnown } from '../allocation/allocation-state.js';

@@ -1,6 +1,5 @@
 // Checks the cgroups of all prepared pods together, at the sync frequency. A pod whose cgroup has vanished is synced: processes
 // outside of it are killed and started inside a new one. The cgroups above the pods' are set again at the same time.
-
 import { hostCallLimit } from '../values/host-call-limit.js';
 import type { AgentContext } from './agent-context.js';
 import { refreshNodeCgroups } from './node-cgroups.js';

@@ -193,7 +193,7 @@ function gcContext(context: AgentContext): ContainerGcContext {
     removeForTerminatedPods: collection.pressed === 'on',
     ageOf: (uid, { id, createdAt }) => {
       const known = context.state.cache.moments.get(uid)?.get(id);
-      return context.turn.now - (known?.createdAt ?? momentOf(createdAt, context.turn, context.state.cache.observedBefore ?? Number.NEGATIVE_INFINITY));
+      return context.turn.now - (known?.createdAt ?? momentOf(createdAt, context.turn, context.state.cache.observedBefore));
     },
     podState: (uid) => {
       if (shouldPodContentBeRemoved(workers, uid)) return 'removed';

@@ -5,7 +5,6 @@
 // A pod that terminated normally is forgotten by itself (`ended-pods`), without a pass.
 // Invariants: nothing is cleaned up before every source has reported; the snapshots are older than the pod index they are compared
 // with, so that a new pod can't look orphaned. A pass runs after a change, not by a clock, and again while orphans remain.
-
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';

@@ -2,7 +2,6 @@
 //
 // Inspections run concurrently, also with a listing: a slow answer delays only its own pod.
 // Invariants: one inspection of a pod at a time; a failed one is retried after a pause that doubles.
-
 import type { Micros } from '../../ports/micros.js';
 import { doubledPause } from '../backoff/doubled-pause.js';
 import { isInspectionAwaited, isPodRelistDue } from '../pleg/pleg.js';

@@ -1,5 +1,6 @@
 // The agent's state that its Node reports, and the state that the agent adopts from the Node.
 import type { Node, NodeAddress as StatusAddress } from '../../ports/model/node.js';
+import { noDevices } from '../cgroups/node-allocatable.js';
 import type { PressureState } from '../eviction/pressure.js';
 import { canonicalJson } from '../kernel/canonical.js';
 import type { NodeView } from '../node-status/node-facts-of.js';
@@ -9,8 +10,6 @@ import { volumesInUse } from '../volume-manager/volume-waiting.js';
 import type { AgentState } from './agent-state.js';
 import { runtimeProblemList } from './runtime-readiness.js';
 
-/** Nothing on this node plugs devices in yet. */
-const noDevices: NodeView['devices'] = { capacity: {}, allocatable: {}, removed: [] };
 /** The Node's pressure conditions are eviction's. */
 export function pressuresOf({ conditions }: Pick<PressureState, 'conditions'>): NodeView['pressures'] {
   return { memory: conditions.includes('MemoryPressure'), disk: conditions.includes('DiskPressure'), pid: conditions.includes('PIDPressure') };
@@ -27,6 +26,7 @@ export function nodeView({ readiness, pleg, volumes, plugins, settings, eviction
     runtime: readiness.name === '' ? null : { name: readiness.name, version: readiness.version },
     runtimeHandlers: readiness.handlers,
     supplementalGroupsPolicy: readiness.supplementalGroupsPolicy,
+    // Nothing on this node plugs devices in yet.
     devices: noDevices,
     volumesInUse: volumesInUse(volumes),
   };

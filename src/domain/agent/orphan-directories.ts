@@ -3,7 +3,6 @@
 //
 //   found by housekeeping -> volumes are torn down, as long as that takes -> the directory is removed -> forgotten;
 //   a failure is retried by a pass, after a pause that doubles
-
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
 import type { Reply } from '../kernel/machine.js';

@@ -24,5 +24,5 @@ export function notePodStart(context: AgentContext, uid: string, status: PodStat
 
 function momentOfText(startTime: string, clocks: Clocks, notBefore: Micros | null): Micros | null {
   const stamp = parseRfc3339(startTime);
-  return stamp === null ? null : momentOf(stamp, clocks, notBefore ?? Number.NEGATIVE_INFINITY);
+  return stamp === null ? null : momentOf(stamp, clocks, notBefore);
 }

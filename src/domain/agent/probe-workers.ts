@@ -112,7 +112,7 @@ export function startOf({ state, turn }: AgentContext, uid: string): StartOf {
     const known = state.cache.moments.get(uid)?.get(runtimeContainerId(container.containerID));
     if (known !== undefined) return known.startedAt;
     const stamp = parseRfc3339(container.state?.running?.startedAt ?? '');
-    return stamp === null ? null : momentOf(stamp, turn, state.cache.observedBefore ?? Number.NEGATIVE_INFINITY);
+    return stamp === null ? null : momentOf(stamp, turn, state.cache.observedBefore);
   };
 }
 

@@ -1,5 +1,4 @@
 // Polls the runtime's status, every five seconds; its name and version once.
-
 import type { AgentContext } from './agent-context.js';
 import type { AnswerOf } from './part.js';
 import { runtimeHandlersSaid } from './runtime-facts.js';

@@ -7,7 +7,6 @@
 //
 // Invariants: a pod that is aside is in no worker, run or write, and only inspected for the images of its containers; only a start sets a pod
 // aside, since a failed step leaves no state to continue with.
-
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';

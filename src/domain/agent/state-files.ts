@@ -5,7 +5,6 @@
 //
 // Invariant: a container with an exclusive allocation is created only after the file with it is on disk; otherwise a
 // restarted agent could find it free, and allocate it to another.
-
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { doubledPause } from '../backoff/doubled-pause.js';

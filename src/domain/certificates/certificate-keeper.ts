@@ -16,7 +16,6 @@
 //
 // Invariants: one request at a time; each attempt ends within its time; a changed template ends the attempt for the old one; a failure is
 // retried after 2, 4, 8 and 16 s, then every 32 s, indefinitely; certificates that are unusable on arrival (a clock is wrong) don't speed this up.
-
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { ApiList, ApiWatchEvents } from '../../ports/outbound/apiserver.js';

@@ -1,6 +1,7 @@
 // Capacity, reservations and allocatable resources of a node: in the node's status, and as limits on the cgroup of all pods.
 // Invariant: nothing goes below zero; what the scheduler may assign never exceeds the limits of the cgroup of all pods.
 import type { ResourceList } from '../../ports/model/container.js';
+import type { MachineReading } from '../../ports/outbound/machine.js';
 import type { Reservation } from '../configuration/startup-checks.js';
 import type { EvictionSignal } from '../eviction/signals.js';
 import type { ThresholdValue } from '../eviction/threshold-text.js';
@@ -51,6 +52,9 @@ export interface DeviceCapacity {
   readonly removed: readonly string[];
 }
 
+/** Of a node without device plugins. */
+export const noDevices: DeviceCapacity = { capacity: {}, allocatable: {}, removed: [] };
+
 export interface PodCountLimits {
   readonly maxPods: number;
   /** 0: no limit by CPU. */
@@ -60,6 +64,11 @@ export interface PodCountLimits {
 export interface NodeResources {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
+}
+
+/** @param disk bytes of the file system under the root directory; null if local storage isn't counted, or not known yet */
+export function machineFacts({ cpus, memoryBytes, hugePages, maxPids }: MachineReading, disk: number | null): MachineFacts {
+  return { cpus, memoryBytes: BigInt(memoryBytes), hugePages, maxPids, ephemeralStorageBytes: disk === null ? null : BigInt(disk) };
 }
 
 /** The machine's own resources; devices and the number of pods come with the status. */

@@ -1,5 +1,5 @@
-// The feature gates that switch something, each under the name of what it switches. A gate that is not here is accepted and shown, and its default cannot
-// be changed: `unusedGates` names those that were set otherwise.
+// The feature gates that switch something, each under the name of what it switches. A gate that is not here is accepted and shown, but
+// setting it has no effect: `unusedGates` names those that were set to another value than their default.
 // Invariant: each gate is known; outside this folder, gates are read through `gatedFeatures` only.
 import { type FeatureGates, featureEnabled, knownFeatureGates } from './feature-gates.js';
 

@@ -2,7 +2,6 @@
 //
 //   a change -> write -> written: waiting tasks resume
 //                     -> failed: waiting tasks get the error; retried after a pause, or for the next task that waits
-
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { doubledPause } from '../backoff/doubled-pause.js';

@@ -1,7 +1,7 @@
 // Derives the facts of a node's status from the machine's reading, the settings, and the agent's current state.
 // Invariant: pure; keeps no state.
 import type { RuntimeHandler } from '../../ports/outbound/container-runtime.js';
-import { machineCapacity, nodeReservation } from '../cgroups/node-allocatable.js';
+import { machineCapacity, machineFacts, nodeReservation } from '../cgroups/node-allocatable.js';
 import { resourceListOf } from '../qos/pod-resources.js';
 import { parseIp } from '../values/ip-address.js';
 import { canonicalQuantity, quantityOf } from '../values/quantity.js';
@@ -68,8 +68,8 @@ function capacityFacts(settings: NodeSettings, machine: NodeReporter['machine'],
   const disk = settings.localStorageCapacityIsolation ? (machine?.rootFilesystemBytes ?? null) : null;
   const limits = { maxPods, podsPerCore, devices, ephemeralStorage: disk === null ? null : canonicalQuantity(quantityOf(disk, 'BinarySI')) };
   if (machine === null) return { ...limits, machine: null, reservation: {} };
-  const { cpus, memoryBytes, hugePages, maxPids } = machine;
-  const capacity = machineCapacity({ cpus, memoryBytes: BigInt(memoryBytes), hugePages, maxPids, ephemeralStorageBytes: disk === null ? null : BigInt(disk) });
+  const { cpus, memoryBytes, hugePages } = machine;
+  const capacity = machineCapacity(machineFacts(machine, disk));
   return {
     ...limits,
     machine: { cpus, memoryBytes, hugePages: hugePages.map(({ pageSizeKiB, count }) => ({ pageSizeKiB, numPages: count })) },

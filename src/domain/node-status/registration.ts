@@ -7,9 +7,11 @@
 //
 // Invariants: a node that was registered is never created again by this process; of an existing node only the kubelet's own fields are
 // changed: neither the user's labels, nor taints, nor anything of the spec.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ResourceList } from '../../ports/model/container.js';
 import type { Node, NodeStatus, Taint } from '../../ports/model/node.js';
+import { doubledPause } from '../backoff/doubled-pause.js';
 import { canonicalJson } from '../kernel/canonical.js';
 import { compareQuantities, mustParseQuantity } from '../values/quantity.js';
 import { isExtendedResource, isHugePageResource } from '../values/resource-name.js';
@@ -50,7 +52,7 @@ const longestWait: Micros = 7 * microsPerSecond;
 
 /** How long to wait before try number `n`, from 1; also before the first. */
 export function registrationWait(n: number): Micros {
-  return n > 7 ? longestWait : firstWait * 2 ** (n - 1);
+  return doubledPause(firstWait, longestWait, n - 1);
 }
 
 /** The API server's answer to a call; `failed` for everything else. */

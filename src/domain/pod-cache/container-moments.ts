@@ -43,11 +43,10 @@ export function unseenMoments(container: RuntimeContainerStatus, notBefore: Micr
 function momentsOf(known: ContainerMoments | null, container: RuntimeContainerStatus, seenAt: Micros | null, clocks: Clocks): ContainerMoments {
   const { startedAt, finishedAt } = container;
   if (known !== null && (known.startedAt !== null || startedAt === null) && (known.endedAt !== null || finishedAt === null)) return known;
-  const earliest = seenAt ?? Number.NEGATIVE_INFINITY;
-  const createdAt = known?.createdAt ?? momentOf(container.createdAt, clocks, earliest);
+  const createdAt = known?.createdAt ?? momentOf(container.createdAt, clocks, seenAt);
   return {
     createdAt,
-    startedAt: known?.startedAt ?? (startedAt === null ? null : momentOf(startedAt, clocks, earliest) - (epochMicros(startedAt) % microsPerSecond)),
-    endedAt: known?.endedAt ?? (finishedAt === null ? null : momentOf(finishedAt, clocks, earliest)),
+    startedAt: known?.startedAt ?? (startedAt === null ? null : momentOf(startedAt, clocks, seenAt) - (epochMicros(startedAt) % microsPerSecond)),
+    endedAt: known?.endedAt ?? (finishedAt === null ? null : momentOf(finishedAt, clocks, seenAt)),
   };
 }

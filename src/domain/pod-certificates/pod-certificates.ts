@@ -14,7 +14,6 @@
 //
 // Invariants: all state is in memory, so a restarted agent requests again; a key belongs to one request; the old certificate is used until a new
 // one exists, even after its expiry.
-
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';

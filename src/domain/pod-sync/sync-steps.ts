@@ -1,5 +1,4 @@
 // The steps of a pod operation's run: the commands of each, and the handling of its answers.
-
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';

@@ -40,10 +40,13 @@ export function wallOffset({ now, wall }: Clocks): Micros {
   return epochMicros(wall) - now;
 }
 
-/** The moment of an event with a timestamp: by the timestamp, limited by observations independent of the wall clock. */
-export function momentOf(stamp: Instant, clocks: Clocks, notBefore: Micros, notAfter: Micros = clocks.now): Micros {
+/**
+ * The moment of an event with a timestamp: by the timestamp, limited by observations independent of the wall clock.
+ * @param notBefore null: nothing was observed
+ */
+export function momentOf(stamp: Instant, clocks: Clocks, notBefore: Micros | null, notAfter: Micros = clocks.now): Micros {
   const byStamp = clocks.now - microsBetween(stamp, clocks.wall);
-  return Math.max(notBefore, Math.min(byStamp, notAfter));
+  return Math.max(notBefore ?? Number.NEGATIVE_INFINITY, Math.min(byStamp, notAfter));
 }
 
 /** When the wall clock will show that, if it isn't set until then. */

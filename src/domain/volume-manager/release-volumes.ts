@@ -4,7 +4,6 @@
 //   release -> look -> unmounting: unknown found volumes become uncertain; the reconciler tears all down -> done
 //
 // Invariant: a volume without a matching kind stays, and is reported; nothing of it is removed.
-
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { VolumeLeftovers } from '../../ports/outbound/pod-volumes.js';
 import type { Reply } from '../kernel/machine.js';

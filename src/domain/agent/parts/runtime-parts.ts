@@ -2,6 +2,7 @@
 import { credentialPluginMachine, imageMachine, imageStoreAddress } from '../../images/image-context.js';
 import { imageReplied } from '../../images/image-manager.js';
 import { askForImages, credentialPluginReplied, imageStoreReplied, startImageStore } from '../../images/image-store.js';
+import type { AgentContext } from '../agent-context.js';
 import { beginCollection, collectionAddress, collectionReplied, planCollection } from '../collection.js';
 import { deletorAddress, deletorReplied } from '../dead-containers.js';
 import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, planImageCollection } from '../image-collection.js';
@@ -13,6 +14,14 @@ import { podCidrReplied, pollStatus, runtimeAddress, statusReplied, versionRepli
 import { drain } from '../sync-loop.js';
 import { deliverReleasedSets } from './source-parts.js';
 
+/** What waited for the runtime may be dispatched after the answer. */
+function thenDrain<Answer>(handle: (context: AgentContext, answer: Answer) => void) {
+  return (context: AgentContext, _key: string, answer: Answer): void => {
+    handle(context, answer);
+    drain(context);
+  };
+}
+
 /** `pkg/kubelet/runtime.go`: whether the runtime can be used. */
 export const runtimeState: AgentPart = {
   name: 'runtimeState',
@@ -20,18 +29,9 @@ export const runtimeState: AgentPart = {
   machines: {
     [runtimeAddress.machine]: {
       replies: {
-        'runtime.version': (context, _key, answer) => {
-          versionReplied(context, answer);
-          drain(context);
-        },
-        'runtime.updateConfig': (context, _key, answer) => {
-          podCidrReplied(context, answer);
-          drain(context);
-        },
-        'runtime.status': (context, _key, answer) => {
-          statusReplied(context, answer);
-          drain(context);
-        },
+        'runtime.version': thenDrain(versionReplied),
+        'runtime.updateConfig': thenDrain(podCidrReplied),
+        'runtime.status': thenDrain(statusReplied),
       },
       woken: pollStatus,
     },

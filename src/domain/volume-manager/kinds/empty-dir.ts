@@ -1,6 +1,5 @@
 // emptyDir: a directory on the root's file system, or one in memory. With the gate LocalStorageCapacityIsolationFSQuotaMonitoring the directory of a pod in a user
 // namespace gets a project quota, which measures it. A volume without a quota works too: walks measure it.
-
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { QuotaAssignment, QuotaPlace } from '../../../ports/outbound/project-quotas.js';
 import { assert } from '../../kernel/assert.js';

@@ -1,5 +1,4 @@
 // What kinds have in common whose volumes are a directory or a tmpfs of the kubelet's own, below the pod's directory.
-
 import type { VolumeAddress } from '../../../ports/outbound/pod-volumes.js';
 import type { MountedVolume } from '../../containers/mounts.js';
 import { hostCallLimit } from '../../values/host-call-limit.js';
