@@ -8,11 +8,12 @@ import { type KubeletRoute, metricsRoute, statsSummaryRoute } from '../../src/ad
 import { CgroupReader, ProcessReader, readCgroupLayout, statsDescriptorsMax } from '../../src/adapters/linux/index.js';
 import { familyTexts, resourceFamilies } from '../../src/adapters/metrics/index.js';
 import type { NativeLinux } from '../../src/adapters/native-linux/index.js';
-import { cadvisorTexts } from '../../src/app/daemon/stats/cadvisor-answers.js';
-import { NodeSampler } from '../../src/app/daemon/stats/node-sampler.js';
-import { NodeStats } from '../../src/app/daemon/stats/node-stats.js';
-import { PodDiskUsage } from '../../src/app/daemon/stats/pod-disk-usage.js';
-import { resourcesOf, summaryOf } from '../../src/app/daemon/stats/summary-answers.js';
+import { cadvisorTexts } from '../../src/adapters/node-stats/cadvisor-answers.js';
+import { NodeSampler } from '../../src/adapters/node-stats/node-sampler.js';
+import { NodeStats } from '../../src/adapters/node-stats/node-stats.js';
+import { PodDiskUsage } from '../../src/adapters/node-stats/pod-disk-usage.js';
+import { resourcesOf, summaryOf } from '../../src/adapters/node-stats/summary-answers.js';
+import { summaryRules } from '../../src/domain/stats/summary-rules.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 
 export interface StatisticsNode {
@@ -108,10 +109,26 @@ export function statisticsAnswers(node: StatisticsNode, native: Pick<NativeLinux
       ...{ rootDirectory: '/none', podLogsDirectory: '/none', volumePeriod: 0, now: () => now, wall: () => instantOf(now), random: () => 0 },
     }),
     filesystemUsage: { usage: async () => usage },
-    ...{ rootDirectory: '/', pods: () => [], now: () => now, wall: () => instantOf(now), systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } },
+    ...{ rootDirectory: '/', pods: () => [], now: () => now, wall: () => instantOf(now) },
   });
-  const summary = { stats, nodeName: 'n', bootedAt: instantOf(1), processCounts: async () => ({ maxPid: 1, processes: 1 }), onMissing: () => {} };
-  const cadvisor = { stats, nowMillis: () => 1, machine: () => Promise.reject(new Error('none')), imageOf: () => 'image', rootFilesystems: async () => [], deviceName: () => '' };
+  const machine = { memoryBytes: 1e10, swapBytes: 0 };
+  const summary = {
+    stats,
+    node: { name: 'n', bootedAt: instantOf(1), systemCgroups: [], machine },
+    rules: summaryRules,
+    processCounts: async () => ({ maxPid: 1, processes: 1 }),
+    onMissing: () => {},
+  };
+  const cadvisor = {
+    stats,
+    nowMillis: () => 1,
+    machine: () => Promise.reject(new Error('none')),
+    memoryBytes: 1e10,
+    images: () => new Map(),
+    sandboxImage: () => 'image',
+    rootFilesystems: async () => [],
+    deviceName: () => '',
+  };
   return {
     later() {
       now += 15_000_000;
@@ -119,7 +136,7 @@ export function statisticsAnswers(node: StatisticsNode, native: Pick<NativeLinux
     readEverything: async () => (await reader.read(node.paths, () => 'all')).length,
     routes: [
       statsSummaryRoute((only) => summaryOf(summary, only)),
-      metricsRoute('/metrics/resource', { ...page, texts: async () => familyTexts(resourceFamilies(await resourcesOf(stats))) }),
+      metricsRoute('/metrics/resource', { ...page, texts: async () => familyTexts(resourceFamilies(await resourcesOf(summary))) }),
       metricsRoute('/metrics/cadvisor', { ...page, texts: () => cadvisorTexts(cadvisor) }),
     ],
     close: () => reader.close(),

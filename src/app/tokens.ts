@@ -1,12 +1,14 @@
 // The parts that a daemon is wired from. One token a role; two roles of one technology have types of their own, so that they can't be mixed up.
 import type { CriConnection } from '../adapters/cri/index.js';
 import type { NativeLinux } from '../adapters/native-linux/index.js';
+import type { AgentNodeStats } from '../adapters/node-stats/index.js';
 import type { SystemBus, SystemdUnits } from '../adapters/systemd/index.js';
 import type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, KubeletState } from '../domain/agent/kubelet.js';
 import type { CgroupDriver } from '../domain/cgroups/cgroup-name.js';
 import type { LoadedConfiguration } from '../domain/configuration/load-configuration.js';
 import type { NodeFacts } from '../domain/containers/node-facts.js';
 import type { Kernel } from '../domain/kernel/kernel.js';
+import type { AgentObserver } from '../domain/kubelet-metrics/agent-observer.js';
 import type { AgentQueries } from '../ports/inbound/agent-queries.js';
 import type { ContainerCheckpointOperations } from '../ports/inbound/container-checkpoints.js';
 import type { NodeContainerOperations } from '../ports/inbound/node-containers.js';
@@ -25,8 +27,6 @@ import type { LoopHealth } from './daemon/loop-health.js';
 import type { OwnedPods } from './daemon/owned-pods.js';
 import type { PodLives } from './daemon/page/pod-lives.js';
 import type { RuntimeNotices } from './daemon/runtime-notices.js';
-import type { AgentNodeStats } from './daemon/stats/agent-node-stats.js';
-import type { AgentObserver } from './daemon/stats/agent-observer.js';
 import type { Teardown } from './daemon/teardown.js';
 import type { DaemonTracing } from './daemon/tracing/daemon-tracing.js';
 import type { Shell } from './shell/shell.js';

@@ -1,11 +1,11 @@
 // The CRI adapter against the mock server over a real socket: the contract of all runtimes, and CRI specifics.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import t from 'tap';
 import {
-  type CriCallObservation,
   CriConnection,
   CriRuntimeEvents,
   CriRuntimeState,
@@ -19,6 +19,7 @@ import {
   validateServices,
 } from '../../src/adapters/cri/index.js';
 import { type MockCriOptions, startMockCri } from '../../src/adapters/mock-cri/index.js';
+import type { CriCallObservation } from '../../src/ports/outbound/metrics/kubelet-metrics.js';
 import type { RuntimeEvent } from '../../src/ports/outbound/runtime-events.js';
 import { PortError } from '../../src/ports/port-error.js';
 import { call, containerRuntimeContract } from '../ports/container-runtime.contract.js';

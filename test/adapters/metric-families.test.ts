@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { CadvisorFamilies, familyTexts, type NodeResources, resourceFamilies } from '../../src/adapters/metrics/index.js';
-import { healthFamilies, kubeletFamilies, probeFamilies } from '../../src/adapters/metrics/kubelet-families.js';
+import { CadvisorFamilies, familyTexts, resourceFamilies } from '../../src/adapters/metrics/index.js';
+import type { NodeResources } from '../../src/ports/model/node-measurements.js';
+import { healthFamilies, kubeletFamilies, probeFamilies } from '../../src/ports/outbound/metrics/kubelet-families.js';
 import { busyContainer, busyMachine } from './busy-container.js';
 import { metricFindings, metricLabels, metricTypes } from './metric-lint.js';
 import { leftOut, matches, notRecorded, ours, recordedFamilies } from './reference-metrics.js';

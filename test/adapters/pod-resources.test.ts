@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
 import { PodResourcesListerService as v1 } from '../../src/adapters/plugins/gen/podresources-v1.js';
-import type { PodResourcesCall } from '../../src/adapters/plugins/index.js';
 import { callPlugin, type PluginMethod } from '../../src/adapters/plugins/plugin-calls.js';
 import { openPodResources } from '../../src/app/daemon/open-pod-resources.js';
-import { AgentObserver } from '../../src/app/daemon/stats/agent-observer.js';
 import { Teardown } from '../../src/app/daemon/teardown.js';
+import { AgentObserver } from '../../src/domain/kubelet-metrics/agent-observer.js';
 import type { PodResourceQueries } from '../../src/ports/inbound/pod-resources.js';
 import type { Logger } from '../../src/ports/outbound/logger.js';
+import type { PodResourcesCall } from '../../src/ports/outbound/metrics/kubelet-metrics.js';
 import { PortError } from '../../src/ports/port-error.js';
 import { quietCall } from '../ports/pull-records.contract.js';
 

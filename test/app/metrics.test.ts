@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { CadvisorFamilies, familyTexts } from '../../src/adapters/metrics/index.js';
-import { kubeletFamilies } from '../../src/adapters/metrics/kubelet-families.js';
+import { kubeletFamilies } from '../../src/ports/outbound/metrics/kubelet-families.js';
 import { busyContainer } from '../adapters/busy-container.js';
 import { metricFindings, metricLabels, metricTypes } from '../adapters/metric-lint.js';
 import { leftOut, matches, ours, recordedFamilies } from '../adapters/reference-metrics.js';

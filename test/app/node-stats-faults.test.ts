@@ -7,13 +7,14 @@ import t, { type Test } from 'tap';
 import { CgroupReader, cgroupLayout, ProcessReader } from '../../src/adapters/linux/index.js';
 import { familyTexts, metricNumber, resourceFamilies } from '../../src/adapters/metrics/index.js';
 import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
-import { cadvisorTexts } from '../../src/app/daemon/stats/cadvisor-answers.js';
-import { NodeSampler } from '../../src/app/daemon/stats/node-sampler.js';
-import { NodeStats } from '../../src/app/daemon/stats/node-stats.js';
-import { PodDiskUsage } from '../../src/app/daemon/stats/pod-disk-usage.js';
-import { nodeStatsReading, resourcesOf, summaryOf } from '../../src/app/daemon/stats/summary-answers.js';
-import type { MissingPart } from '../../src/domain/stats/measured-summary.js';
+import { cadvisorTexts } from '../../src/adapters/node-stats/cadvisor-answers.js';
+import { NodeSampler } from '../../src/adapters/node-stats/node-sampler.js';
+import { NodeStats } from '../../src/adapters/node-stats/node-stats.js';
+import { PodDiskUsage } from '../../src/adapters/node-stats/pod-disk-usage.js';
+import { nodeStatsReading, resourcesOf, summaryOf } from '../../src/adapters/node-stats/summary-answers.js';
+import { summaryRules } from '../../src/domain/stats/summary-rules.js';
 import { instantOf } from '../../src/domain/values/instant.js';
+import type { MissingPart } from '../../src/ports/model/node-measurements.js';
 import { metricFindings } from '../adapters/metric-lint.js';
 
 const native = openNativeLinux({ kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
@@ -83,6 +84,16 @@ function criStatsOf(options: NodeOptions) {
 
 const never = new Promise<never>(() => {});
 
+const cadvisorHost = {
+  nowMillis: () => 1,
+  machine: () => Promise.reject(new Error('none')),
+  memoryBytes: 1e10,
+  images: () => new Map<string, string>(),
+  sandboxImage: () => 'image',
+  rootFilesystems: async () => [],
+  deviceName: () => '',
+};
+
 function node(t: Test, options: NodeOptions) {
   const { pods: podCount, hangs = false, hasRootCgroup = true, filesystem = usage, processes: processCount = 1 } = options;
   const root = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
@@ -124,12 +135,12 @@ function node(t: Test, options: NodeOptions) {
     }),
     filesystemUsage: { usage: async () => filesystem ?? Promise.reject(new Error('none')) },
     lookMicros: hangs ? 50_000 : 30_000_000,
-    ...{ rootDirectory: '/', pods: () => [], now: () => now, wall: () => instantOf(now), systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } },
+    ...{ rootDirectory: '/', pods: () => [], now: () => now, wall: () => instantOf(now) },
   });
   const missing: string[] = [];
   const processCounts = async () => (processCount === null ? null : { maxPid: 1, processes: processCount });
-  const summary = { stats, nodeName: 'n', bootedAt: instantOf(0), processCounts, onMissing: ({ part }: MissingPart) => missing.push(part) };
-  const cadvisor = { stats, nowMillis: () => 1, machine: () => Promise.reject(new Error('none')), imageOf: () => 'image', rootFilesystems: async () => [], deviceName: () => '' };
+  const node = { name: 'n', bootedAt: instantOf(0), systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } };
+  const summary = { stats, node, rules: summaryRules, processCounts, onMissing: ({ part }: MissingPart) => missing.push(part) };
   return {
     root,
     missing,
@@ -139,8 +150,8 @@ function node(t: Test, options: NodeOptions) {
       now += 15_000_000;
     },
     summary: () => summaryOf(summary, false),
-    resource: async () => [...familyTexts(resourceFamilies(await resourcesOf(stats)))].join(''),
-    cadvisor: async () => [...(await cadvisorTexts(cadvisor))].join(''),
+    resource: async () => [...familyTexts(resourceFamilies(await resourcesOf(summary)))].join(''),
+    cadvisor: async () => [...(await cadvisorTexts({ stats, ...cadvisorHost }))].join(''),
   };
 }
 

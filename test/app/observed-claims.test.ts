@@ -1,7 +1,7 @@
 // Metrics of claims for devices: calls of drivers, and the work on a pod's claims.
 import t from 'tap';
 import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
-import { ObservedClaims } from '../../src/app/daemon/stats/observed/observed-claims.js';
+import { ObservedClaims } from '../../src/domain/kubelet-metrics/observed-claims.js';
 
 t.test('calls of drivers, and how long a pod’s claims took', async (t) => {
   const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });

@@ -1,18 +1,18 @@
 // Single observations in metrics: preemptions by the missing resource, and runtimes that lack a future requirement.
 import t from 'tap';
-import type { KubeletReading } from '../../src/adapters/metrics/index.js';
 import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
-import { AgentObserver } from '../../src/app/daemon/stats/agent-observer.js';
-import { orphanReadings, pluginReadings, resizeReadings, volumeReadings } from '../../src/app/daemon/stats/kubelet-readings.js';
-import { ObservedImages } from '../../src/app/daemon/stats/observed/observed-images.js';
-import { ObservedOperations } from '../../src/app/daemon/stats/observed/observed-operations.js';
-import { ObservedResizes } from '../../src/app/daemon/stats/observed/observed-resizes.js';
-import { ObservedVolumes } from '../../src/app/daemon/stats/observed/observed-volumes.js';
 import { newAllocation } from '../../src/domain/allocation/allocation-state.js';
 import { resizeConditions } from '../../src/domain/allocation/resize-conditions.js';
 import { newRetryPauses, tryFailed } from '../../src/domain/backoff/retry-pauses.js';
+import { AgentObserver } from '../../src/domain/kubelet-metrics/agent-observer.js';
+import { orphanReadings, pluginReadings, resizeReadings, volumeReadings } from '../../src/domain/kubelet-metrics/kubelet-readings.js';
+import { ObservedImages } from '../../src/domain/kubelet-metrics/observed-images.js';
+import { ObservedOperations } from '../../src/domain/kubelet-metrics/observed-operations.js';
+import { ObservedResizes } from '../../src/domain/kubelet-metrics/observed-resizes.js';
+import { ObservedVolumes } from '../../src/domain/kubelet-metrics/observed-volumes.js';
 import { newPluginManager } from '../../src/domain/plugins/plugin-manager-state.js';
 import { newVolumeManager } from '../../src/domain/volume-manager/volume-manager-state.js';
+import type { KubeletReading } from '../../src/ports/outbound/metrics/kubelet-metrics.js';
 
 t.test('pods that made room are counted by what the critical pod lacked', async (t) => {
   const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { MockCsiDriver, mockCsiDefaults } from '../../src/adapters/mock-plugins/index.js';
+import { driverUsage } from '../../src/adapters/node-stats/driver-usage.js';
+import { PodDiskUsage, type PodDiskUsageOptions } from '../../src/adapters/node-stats/pod-disk-usage.js';
 import { GrpcCsiNode } from '../../src/adapters/plugins/index.js';
-import { driverUsage } from '../../src/app/daemon/stats/driver-usage.js';
-import { PodDiskUsage, type PodDiskUsageOptions } from '../../src/app/daemon/stats/pod-disk-usage.js';
 import { instantOf } from '../../src/domain/values/instant.js';
-import type { MeasuredVolume } from '../../src/domain/volume-manager/measured-volumes.js';
+import type { MeasuredVolume } from '../../src/ports/model/node-measurements.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 
 const minute = 60_000_000;

@@ -37,5 +37,5 @@ t.test('the app reads gates through the table', async (t) => {
   const readers = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
     (path) => path.endsWith('.ts') && readFileSync(join(root, path), 'utf8').includes('featureEnabled('),
   );
-  t.strictSame(readers, ['daemon/stats/open-kubelet-metrics.ts'], 'the metric kubernetes_feature_enabled shows each gate');
+  t.strictSame(readers, ['daemon/open-kubelet-metrics.ts'], 'the metric kubernetes_feature_enabled shows each gate');
 });

@@ -5,16 +5,16 @@ import { nextAccessStep } from '../../src/domain/authorization/access-decision.j
 import { accessAttributes } from '../../src/domain/authorization/request-attributes.js';
 import { pathLabel, webSocketLabel } from '../../src/domain/authorization/request-metric-labels.js';
 import { matchServerPattern } from '../../src/domain/authorization/server-patterns.js';
-import type { CgroupSample } from '../../src/domain/stats/cgroup-sample.js';
 import { cgroupStats } from '../../src/domain/stats/cgroup-stats.js';
-import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../src/domain/stats/cpu-rates.js';
 import { rootFilesystemStats } from '../../src/domain/stats/filesystem-stats.js';
 import { liveCgroups } from '../../src/domain/stats/live-cgroups.js';
 import { cpuAndMemorySummary, type FullSummaryFacts, statsSummary } from '../../src/domain/stats/node-summary.js';
 import { podStats } from '../../src/domain/stats/pod-stats.js';
-import { emptyWindow, nextSampleAt, type RawCgroupReading, sampled } from '../../src/domain/stats/sample-window.js';
+import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../src/domain/values/cpu-rates.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 import { decodePath, splitTarget } from '../../src/domain/values/request-target.js';
+import { emptyWindow, nextSampleAt, type RawCgroupReading, sampled } from '../../src/domain/values/sample-window.js';
+import type { CgroupSample } from '../../src/ports/model/cgroup-sample.js';
 
 const second = 1_000_000;
 const now = 1_700_000_000 * second;

@@ -1,8 +1,8 @@
 // A pod whose input ends the agent doesn't take the node down: after its second end the agent sets it aside, and everything else continues.
 import t from 'tap';
-import { asideReadings } from '../../src/app/daemon/stats/kubelet-readings.js';
 import { isAside } from '../../src/domain/agent/aside-pods.js';
 import { setAsideFileName } from '../../src/domain/agent/set-aside.js';
+import { asideReadings } from '../../src/domain/kubelet-metrics/kubelet-readings.js';
 import { SimCluster, type SimClusterOptions } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';
 import { type Deadly, endsByPod, isPlanted } from './planted/deadly-pod.js';

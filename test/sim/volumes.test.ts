@@ -1,5 +1,5 @@
 // Volumes that need only the node, in virtual time: they exist before containers, and are removed before the pod's cgroup.
-import { orphanReadings } from '../../src/app/daemon/stats/kubelet-readings.js';
+import { orphanReadings } from '../../src/domain/kubelet-metrics/kubelet-readings.js';
 import { joinPath } from '../../src/domain/values/slash-paths.js';
 import { utf8Decode } from '../../src/domain/values/utf8.js';
 import type { Container } from '../../src/ports/model/container.js';

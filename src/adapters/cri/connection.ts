@@ -2,9 +2,11 @@
 //
 // Invariants: a call is never retried and never waits for a socket that is down; it ends by its answer, by its deadline or by its
 // signal, the earliest one; it rejects with PortError only.
+
 import { setMaxListeners } from 'node:events';
 import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
+import type { CriCallObservation } from '../../ports/outbound/metrics/kubelet-metrics.js';
 import { PortError } from '../../ports/port-error.js';
 import { type CallTrace, GrpcChannel, type GrpcFailure, type GrpcStream, grpcStatus, unixDial } from '../grpc/index.js';
 import { CreatedPods } from './created-pods.js';
@@ -51,15 +53,6 @@ export interface CriConnectionOptions {
   readonly observe?: (call: CriCallObservation) => void;
   /** Follows each call; see the channel. */
   readonly trace?: ((path: string) => CallTrace) | null;
-}
-
-export interface CriCallObservation {
-  /** The kubelet's name of the operation in its metrics, such as `run_podsandbox`. */
-  readonly operationType: string;
-  readonly durationMicros: Micros;
-  readonly failed: boolean;
-  /** It failed because the runtime has no such operation. */
-  readonly isUnimplemented: boolean;
 }
 
 /** Opens nothing before the first call. Throws `EndpointError` for an endpoint that isn't a Unix socket. */

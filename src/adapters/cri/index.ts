@@ -2,7 +2,7 @@
 // protocol itself with the mapping both ways.
 export { containerConfigFromCri, imageSpecFromCri, resourcesFromCri, sandboxConfigFromCri } from './config-from-cri.js';
 export { containerConfigToCri, imageSpecToCri, sandboxConfigToCri } from './config-to-cri.js';
-export { type CriCallObservation, CriConnection, type CriConnectionOptions } from './connection.js';
+export { CriConnection, type CriConnectionOptions } from './connection.js';
 export { CriContainers } from './cri-containers.js';
 export { CriImages } from './cri-images.js';
 export { CriRuntimeEvents } from './cri-runtime-events.js';

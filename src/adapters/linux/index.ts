@@ -30,6 +30,7 @@ export {
   textOrEmptyNow,
 } from './stats/proc-readings.js';
 export { ProcessReader, type ProcessReaderOptions } from './stats/process-reader.js';
+export { processReadings } from './stats/process-readings.js';
 export { directFilesUsage, type TreeUsage, treeEntriesMax, treeUsage } from './stats/tree-usage.js';
 export { readSubordinateIds, type SubordinateIdsOptions } from './subordinate-ids.js';
 export { SystemJournal } from './system-journal.js';

@@ -1,31 +1,8 @@
-// Families declared as data (`kubelet-families.ts`), kept and written by prom-client.
+// Families declared as data (`ports/outbound/metrics`), kept and written by prom-client.
 // Invariants: a series is counted under the name, type and labels that its row declares, which the compiler checks; labels are written in the
 // order of their names; a family without series is not written, as in other exporters.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-
-export type Stability = 'ALPHA' | 'BETA' | 'STABLE' | 'INTERNAL';
-
-export interface Family<Type extends string = string, Label extends string = string> {
-  readonly type: Type;
-  readonly help: string;
-  readonly stability: Stability;
-  readonly labels: readonly Label[];
-  /** Upper bounds of a histogram. */
-  readonly buckets: readonly number[];
-}
-
-export type Families = Readonly<Record<string, Family>>;
-
-type NamesOf<All extends Families, Type extends string> = { [Name in keyof All]: All[Name]['type'] extends Type ? Name : never }[keyof All] & string;
-export type LabelsOf<All extends Families, Name extends keyof All> = Readonly<Record<All[Name]['labels'][number], string>>;
-export type CounterName<All extends Families> = NamesOf<All, 'counter'>;
-export type HistogramName<All extends Families> = NamesOf<All, 'histogram'>;
-export type GaugeName<All extends Families> = NamesOf<All, 'gauge'>;
-
-/** A value read at a scrape: of a gauge, or of a counter kept elsewhere. */
-export type Reading<All extends Families> = {
-  [Name in GaugeName<All> | CounterName<All>]: readonly [name: Name, labels: LabelsOf<All, Name>, value: number];
-}[GaugeName<All> | CounterName<All>];
+import type { CounterName, Families, HistogramName, LabelsOf, Reading } from '../../ports/outbound/metrics/family-kinds.js';
 
 export class FamilyRegistry<All extends Families> {
   readonly registry = new Registry();

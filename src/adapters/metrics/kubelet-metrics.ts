@@ -1,18 +1,11 @@
 // The kubelet's own metrics, for /metrics, /metrics/probes and /metrics/slis.
 // Not exported by this folder's index, and loaded with `import()`: an agent without an API never loads prom-client.
+
 import { collectDefaultMetrics } from 'prom-client';
-import { type CounterName, FamilyRegistry, type HistogramName, type LabelsOf, type Reading } from './family-registry.js';
-import { healthFamilies, type KubeletFamilies, kubeletFamilies, probeFamilies } from './kubelet-families.js';
-
-export type KubeletReading = Reading<KubeletFamilies>;
-export type ServedLabels = LabelsOf<KubeletFamilies, 'kubelet_http_requests_total'>;
-
-export interface ProbeLabels {
-  readonly probe_type: string;
-  readonly container: string;
-  readonly pod: string;
-  readonly namespace: string;
-}
+import type { CounterName, HistogramName, LabelsOf } from '../../ports/outbound/metrics/family-kinds.js';
+import { healthFamilies, type KubeletFamilies, kubeletFamilies, probeFamilies } from '../../ports/outbound/metrics/kubelet-families.js';
+import type { KubeletReading, MetricsRecorder, ProbeLabels, ProbeResult } from '../../ports/outbound/metrics/kubelet-metrics.js';
+import { FamilyRegistry } from './family-registry.js';
 
 export interface KubeletMetricsOptions {
   /** What never changes. */
@@ -29,9 +22,9 @@ export interface HealthCheckOutcome {
 
 /** Gauges named like counters, which sum up the series beside them. */
 const sums = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
-const probeResults = ['successful', 'failed', 'unknown'] as const;
+const probeResults: readonly ProbeResult[] = ['successful', 'failed', 'unknown'];
 
-export class KubeletMetrics {
+export class KubeletMetrics implements MetricsRecorder {
   private readonly own = new FamilyRegistry(kubeletFamilies);
   private readonly probes = new FamilyRegistry(probeFamilies);
   private readonly health = new FamilyRegistry(healthFamilies);
@@ -52,7 +45,7 @@ export class KubeletMetrics {
     this.own.observe(name, labels, value);
   }
 
-  probed(of: ProbeLabels, podUid: string, result: (typeof probeResults)[number], tookSeconds: number): void {
+  probed(of: ProbeLabels, podUid: string, result: ProbeResult, tookSeconds: number): void {
     this.probes.count('prober_probe_total', { ...of, result, pod_uid: podUid });
     this.probes.observe('prober_probe_duration_seconds', of, tookSeconds);
   }

@@ -1,31 +1,7 @@
 // The families of /metrics/resource: CPU, memory and swap of the node, its pods and their containers, with the times at which they were read.
 // Invariant: an unknown value has no series; the scrape error series always exists.
+import type { NodeResources, ResourceNumbers } from '../../ports/model/node-measurements.js';
 import { labelText, MetricFamily } from './metrics-text.js';
-
-export interface ResourceNumbers {
-  readonly cpu: { readonly atMillis: number; readonly usageCoreNanoSeconds: number } | null;
-  readonly memory: { readonly atMillis: number; readonly workingSetBytes: number } | null;
-  readonly swap: { readonly atMillis: number; readonly usageBytes: number /** null: not known. */; readonly availableBytes: number | null } | null;
-}
-
-export interface ResourceContainer extends ResourceNumbers {
-  readonly name: string;
-  /** Seconds since the epoch; 0 or less: not known. */
-  readonly startedAtSeconds: number;
-}
-
-export interface ResourcePod extends ResourceNumbers {
-  readonly name: string;
-  readonly namespace: string;
-  readonly containers: readonly ResourceContainer[];
-}
-
-export interface NodeResources {
-  /** null: unknown. */
-  readonly node: ResourceNumbers | null;
-  readonly pods: readonly ResourcePod[];
-  readonly failed: boolean;
-}
 
 export function resourceFamilies({ node, pods, failed }: NodeResources): readonly MetricFamily[] {
   const swapNote = 'Reported only on non-windows systems';

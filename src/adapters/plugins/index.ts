@@ -4,5 +4,5 @@ export * as draProtocol from './gen/dra-v1.js';
 export * as registrationProtocol from './gen/pluginregistration-v1.js';
 export { GrpcCsiNode } from './grpc-csi-node.js';
 export { GrpcDraPlugin } from './grpc-dra-plugin.js';
-export type { PodResourcesCall, PodResourcesService } from './pod-resources-service.js';
+export type { PodResourcesService } from './pod-resources-service.js';
 export { pluginDirectoriesMax, pluginSocketsMax, UnixPluginSockets } from './unix-plugin-sockets.js';

@@ -1,9 +1,11 @@
 // The service `PodResourcesLister` (v1, and v1alpha1's List) over gRPC: exclusive resources of containers, for monitoring agents.
 // Not exported by this folder's index, and loaded with `import()`: an agent without the service never loads the server's library.
 // Invariant: the request rate is limited for all clients together.
+
 import type { Duplex } from 'node:stream';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import type { HeldMemory, HeldResources, PodHoldings, PodResourceQueries } from '../../ports/inbound/pod-resources.js';
+import type { PodResourcesCall } from '../../ports/outbound/metrics/kubelet-metrics.js';
 import { stopServer } from '../grpc/index.js';
 import { type ContainerMemory, type ContainerResources, type PodResources, PodResourcesListerService } from './gen/podresources-v1.js';
 
@@ -12,12 +14,6 @@ const callsAtOnce = 10;
 const stopTimeMs = 500;
 
 const oldService = { list: { ...PodResourcesListerService.list, path: '/v1alpha1.PodResourcesLister/List' } };
-
-export interface PodResourcesCall {
-  readonly method: 'list' | 'get' | 'get_allocatable';
-  readonly version: 'v1' | 'v1alpha1';
-  readonly failed: boolean;
-}
 
 /** @param onCall takes each call that was answered, but those over the rate limit @param nowMillis a monotonic clock */
 export class PodResourcesService {

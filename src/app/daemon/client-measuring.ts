@@ -3,11 +3,12 @@
 // Invariant: the queue is bounded; an agent that never serves metrics drops the oldest.
 
 import type { ClientHappening } from '../../adapters/apiserver/index.js';
-import type { KubeletMetrics, KubeletReading } from '../../adapters/metrics/index.js';
+import type { KubeletMetrics } from '../../adapters/metrics/index.js';
 import type { CertificateKeeper } from '../../domain/certificates/certificate-keeper-state.js';
 import { microsBetween } from '../../domain/values/instant.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { Instant } from '../../ports/instant.js';
+import type { KubeletReading } from '../../ports/outbound/metrics/kubelet-metrics.js';
 
 type KeptCertificate = Readonly<Pick<CertificateKeeper, 'purpose' | 'facts' | 'failedAttempts'>>;
 type Measured = (metrics: KubeletMetrics) => void;

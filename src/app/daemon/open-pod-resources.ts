@@ -1,11 +1,13 @@
 // The socket `pod-resources/kubelet.sock` in the root directory, where monitoring agents query exclusive resources of containers.
 // Invariant: the service is loaded at the first connection; a failure to open the socket is logged and doesn't affect pods.
+
 import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { PodResourcesCall, PodResourcesService } from '../../adapters/plugins/index.js';
+import type { PodResourcesService } from '../../adapters/plugins/index.js';
 import type { PodResourceQueries } from '../../ports/inbound/pod-resources.js';
 import type { Logger } from '../../ports/outbound/logger.js';
+import type { PodResourcesCall } from '../../ports/outbound/metrics/kubelet-metrics.js';
 import type { Teardown } from './teardown.js';
 
 const connectionsMax = 100;

@@ -1,9 +1,9 @@
 // The parts of the stats summary that come from one cgroup.
 // Invariant: a number exists only if it was read or is known to be 0; free amounts may be negative after a limit was lowered.
 import type { Instant } from '../../ports/instant.js';
+import type { CgroupReading, CgroupSample, MemorySample } from '../../ports/model/cgroup-sample.js';
 import type { ContainerStats, CpuStats, IoStats, MemoryStats, NetworkStats, PsiStats, SwapStats } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
-import type { CgroupReading, CgroupSample, MemorySample } from './cgroup-sample.js';
 
 export interface CgroupStats {
   readonly cpu?: CpuStats;

@@ -1,49 +1,10 @@
 // File systems in the stats summary: the node's, the images', and pods' writes outside of their volumes.
 // Invariant: used amounts are added, capacity and free amounts are those of one file system.
-import type { Instant } from '../../ports/instant.js';
+
+import type { FilesystemNumbers, ImageFilesystem, RootFilesystem, Used } from '../../ports/model/node-measurements.js';
 import type { ContainerStats, FsStats } from '../../ports/model/stats-summary.js';
+import { freeSpace, inodesUsedOf } from '../values/filesystem-space.js';
 import { formatRfc3339 } from '../values/time.js';
-
-export interface FilesystemNumbers {
-  readonly device: string;
-  readonly availableBytes?: number;
-  readonly capacityBytes?: number;
-  readonly usedBytes?: number;
-  /** Absent where the file system has no fixed number of them. */
-  readonly inodes?: number;
-  readonly inodesFree?: number;
-}
-
-/** The file system below the kubelet's root directory. */
-export interface RootFilesystem extends FilesystemNumbers {
-  readonly time: Instant;
-}
-
-export interface Used {
-  readonly usedBytes?: number;
-  readonly inodesUsed?: number;
-}
-
-export interface ImageFilesystem extends Used {
-  readonly mountpoint: string | null;
-  readonly time: Instant;
-}
-
-type FreeSpace = Pick<FsStats, 'availableBytes' | 'capacityBytes' | 'inodes' | 'inodesFree'>;
-
-export function freeSpace({ availableBytes, capacityBytes, inodes, inodesFree }: Omit<FilesystemNumbers, 'device'>): FreeSpace {
-  return {
-    ...(availableBytes === undefined ? {} : { availableBytes }),
-    ...(capacityBytes === undefined ? {} : { capacityBytes }),
-    ...(inodes === undefined ? {} : { inodes }),
-    ...(inodesFree === undefined ? {} : { inodesFree }),
-  };
-}
-
-/** Empty where the file system doesn't count them. */
-export function inodesUsedOf({ inodes, inodesFree }: Pick<FilesystemNumbers, 'inodes' | 'inodesFree'>): Pick<FsStats, 'inodesUsed'> {
-  return inodes === undefined || inodesFree === undefined ? {} : { inodesUsed: inodes - inodesFree };
-}
 
 /** The root file system as the node's `fs`. */
 export function rootFilesystemStats(root: RootFilesystem): FsStats {

@@ -1,8 +1,10 @@
 // Which cgroup belongs to which container, sandbox or pod, and whether anything lives in it: runtimes leave cgroups of the dead behind.
 // Invariant: at most one cgroup of a container counts.
+
+import type { CgroupSample } from '../../ports/model/cgroup-sample.js';
+import { containerIdOfCgroup, lastElement } from '../values/container-cgroup.js';
 import { compareInstants } from '../values/instant.js';
 import { byCodeUnits } from '../values/text-order.js';
-import type { CgroupSample } from './cgroup-sample.js';
 
 export type Cgroups = Readonly<Record<string, CgroupSample>>;
 
@@ -10,15 +12,6 @@ const podName = 'io.kubernetes.pod.name';
 const podNamespace = 'io.kubernetes.pod.namespace';
 const podUid = 'io.kubernetes.pod.uid';
 const containerName = 'io.kubernetes.container.name';
-
-/** `/a/<id>` and `/a/<runtime>-<id>.scope` are the cgroup of container `<id>`. */
-export function containerIdOfCgroup(path: string): string {
-  if (path === '/') return path;
-  const element = lastElement(path);
-  if (!element.endsWith('.scope')) return element;
-  const unit = element.slice(0, -'.scope'.length);
-  return unit.slice(unit.lastIndexOf('-') + 1);
-}
 
 /** Live cgroups of containers and sandboxes, by container id. */
 export function liveCgroups(cgroups: Cgroups): ReadonlyMap<string, CgroupSample> {
@@ -74,8 +67,4 @@ function podKeyOfCgroup(path: string): string {
   if (!element.endsWith('.slice')) return element;
   const slice = element.slice(0, -'.slice'.length);
   return slice.slice(slice.lastIndexOf('-') + 1).replaceAll('_', '-');
-}
-
-function lastElement(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
 }

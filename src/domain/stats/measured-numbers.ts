@@ -1,13 +1,14 @@
 // The numbers of the summary as served: unmeasured values are absent, where the reference has 0 or the time 1970-01-01T00:00:00Z.
 // Invariant: every number comes from a cgroup or the runtime; the shapes are those of reference-numbers.ts.
 import type { Instant } from '../../ports/instant.js';
+import type { CgroupSample } from '../../ports/model/cgroup-sample.js';
+import type { RuntimeContainerReading } from '../../ports/model/node-measurements.js';
 import type { ContainerStats, CpuStats, MemoryStats, PsiStats } from '../../ports/model/stats-summary.js';
 import { epochMicros } from '../values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
-import type { CgroupSample } from './cgroup-sample.js';
 import { type CgroupStats, cgroupStats } from './cgroup-stats.js';
 import type { SummaryNumbers } from './reference-numbers.js';
-import { type RuntimeContainerReading, runtimeCpuAndMemory, runtimeStats } from './runtime-stats.js';
+import { runtimeCpuAndMemory, runtimeStats } from './runtime-stats.js';
 
 /** null: not set, which runtimes write as 0; times are shown in whole seconds. */
 export function measuredTime(time: Instant): string | null {

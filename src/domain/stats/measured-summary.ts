@@ -1,22 +1,13 @@
 // The answer of `/stats/summary` as served: each part is independent, and a part that could not be read is absent.
 // Invariant: without the list of pods the request fails, since no pods and unknown pods would look the same.
+
 import type { Instant } from '../../ports/instant.js';
-import type { ContainerStats, NodeStats, PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
+import type { MeasuredSummary, MissingPart, Part } from '../../ports/model/node-measurements.js';
+import type { ContainerStats, NodeStats, PodStats } from '../../ports/model/stats-summary.js';
 import { cgroupNetwork } from './cgroup-stats.js';
 import { rootFilesystemStats } from './filesystem-stats.js';
 import { measuredCgroup, measuredTime } from './measured-numbers.js';
-import type { FullSummaryFacts, Part, SummaryFacts, SystemContainer } from './node-summary.js';
-
-/** A part of the node that is absent from an answer. */
-export interface MissingPart {
-  readonly part: 'root cgroup' | 'rootFs' | 'imageFs' | 'rlimit';
-  readonly error: string;
-}
-
-export interface MeasuredSummary {
-  readonly summary: StatsSummary;
-  readonly missing: readonly MissingPart[];
-}
+import type { FullSummaryFacts, SummaryFacts, SystemContainer } from './node-summary.js';
 
 export function measuredSummary(facts: FullSummaryFacts): Part<MeasuredSummary> {
   const { rootCgroup, root, imageFs, rlimit } = facts;

@@ -1,14 +1,13 @@
 // The answer of `/stats/summary`: the node's numbers, its system containers, and the pods.
 // Invariant: all or nothing; a part that can't be read fails the request with an error that names it.
+
 import type { Instant } from '../../ports/instant.js';
+import type { CgroupSample } from '../../ports/model/cgroup-sample.js';
+import type { Part, RootFilesystem } from '../../ports/model/node-measurements.js';
 import type { ContainerStats, FsStats, NodeStats, PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
-import type { CgroupSample } from './cgroup-sample.js';
 import { cgroupNetwork, cgroupStats, namedCgroupStats } from './cgroup-stats.js';
-import { type RootFilesystem, rootFilesystemStats } from './filesystem-stats.js';
-
-/** A part of the summary, or why it could not be read. */
-export type Part<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
+import { rootFilesystemStats } from './filesystem-stats.js';
 
 export interface SystemContainer {
   readonly name: 'kubelet' | 'runtime' | 'misc' | 'pods';

@@ -2,14 +2,15 @@
 // Invariants: a pod is listed only with a running container that has a reading. The pod's cgroup counts for the whole pod, and without one the sum of the
 // runtime's readings.
 import type { Instant } from '../../ports/instant.js';
+import type { CgroupSample } from '../../ports/model/cgroup-sample.js';
+import type { FilesystemNumbers, RootFilesystem, RuntimeContainerReading, Used } from '../../ports/model/node-measurements.js';
 import type { ContainerStats, NetworkStats, PodStats, VolumeStats } from '../../ports/model/stats-summary.js';
 import { byCodeUnits } from '../values/text-order.js';
-import type { CgroupSample } from './cgroup-sample.js';
 import { type CgroupStats, cgroupNetwork, cgroupProcesses } from './cgroup-stats.js';
-import { ephemeralStorage, type FilesystemNumbers, onRootFilesystem, type RootFilesystem, type Used } from './filesystem-stats.js';
+import { ephemeralStorage, onRootFilesystem } from './filesystem-stats.js';
 import { type Cgroups, liveCgroups, podCgroupKey, podCgroups } from './live-cgroups.js';
 import { referenceNumbers, type SummaryNumbers } from './reference-numbers.js';
-import { type RuntimeContainerReading, writableLayerStats } from './runtime-stats.js';
+import { writableLayerStats } from './runtime-stats.js';
 
 export interface StatsSandbox {
   readonly id: string;

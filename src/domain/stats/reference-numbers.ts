@@ -1,10 +1,11 @@
 // The numbers of the summary as in the reference: an unmeasured value is 0, and a time of 0 is 1970-01-01T00:00:00Z.
 import type { Instant } from '../../ports/instant.js';
+import type { CgroupSample } from '../../ports/model/cgroup-sample.js';
+import type { RuntimeContainerReading } from '../../ports/model/node-measurements.js';
 import type { ContainerStats } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
-import type { CgroupSample } from './cgroup-sample.js';
 import { type CgroupStats, cgroupStats } from './cgroup-stats.js';
-import { type RuntimeContainerReading, runtimeCpuAndMemory, runtimeStats } from './runtime-stats.js';
+import { runtimeCpuAndMemory, runtimeStats } from './runtime-stats.js';
 
 type OfRuntime = (name: string, createdAt: Instant, reading: RuntimeContainerReading, wall: Instant) => ContainerStats;
 

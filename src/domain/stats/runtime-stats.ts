@@ -1,17 +1,11 @@
 // A container's statistics from its runtime: the list of containers, their writable layers, and replacements for cgroup readings.
 // Invariant: a missing number stays missing, but a missing part counts as 0 now.
-import type { Instant } from '../../ports/instant.js';
-import type { ContainerStats, CpuStats, FsStats, MemoryStats, SwapStats } from '../../ports/model/stats-summary.js';
-import { formatRfc3339 } from '../values/time.js';
-import { type FilesystemNumbers, freeSpace } from './filesystem-stats.js';
 
-export interface RuntimeContainerReading {
-  readonly containerId: string;
-  readonly cpu: { readonly time: Instant; readonly usageCoreNanoSeconds?: number; readonly usageNanoCores?: number } | null;
-  readonly memory: ({ readonly time: Instant } & Pick<MemoryStats, 'availableBytes' | 'usageBytes' | 'workingSetBytes' | 'rssBytes' | 'pageFaults' | 'majorPageFaults'>) | null;
-  readonly swap: { readonly time: Instant; readonly swapAvailableBytes?: number; readonly swapUsageBytes?: number } | null;
-  readonly writableLayer: { readonly time: Instant; readonly mountpoint: string | null; readonly usedBytes?: number; readonly inodesUsed?: number } | null;
-}
+import type { Instant } from '../../ports/instant.js';
+import type { FilesystemNumbers, RuntimeContainerReading } from '../../ports/model/node-measurements.js';
+import type { ContainerStats, CpuStats, FsStats, MemoryStats, SwapStats } from '../../ports/model/stats-summary.js';
+import { freeSpace } from '../values/filesystem-space.js';
+import { formatRfc3339 } from '../values/time.js';
 
 /** cpu, memory, io and swap. */
 export function runtimeStats(name: string, createdAt: Instant, reading: RuntimeContainerReading, wall: Instant): ContainerStats {

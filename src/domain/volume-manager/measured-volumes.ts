@@ -8,6 +8,7 @@
 // | local-volume, nfs                              | its file system     | no                            |
 // | csi, file systems and raw devices              | its driver          | no                            |
 // | host-path, image; raw devices of local volumes | not                 |                               |
+import type { MeasuredVolume } from '../../ports/model/node-measurements.js';
 import type { QuotaPlace } from '../../ports/outbound/project-quotas.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { podVolumeDirectory } from '../values/pod-directories.js';
@@ -15,20 +16,6 @@ import { csiBlockPaths, csiDriverName, csiPlugin, csiTargetPath, csiVolumeHandle
 import { hasProjectQuota, isOnDisk } from '../volumes/project-quota.js';
 import { escapeName, isBlockVolume, specName, type VolumeSpec } from '../volumes/volume-spec.js';
 import type { VolumeManager } from './volume-manager-state.js';
-
-export interface MeasuredVolume {
-  /** The volume's name in the pod. */
-  readonly name: string;
-  readonly path: string;
-  readonly how: 'tree' | 'file-system' | 'driver';
-  /** The driver to ask; null: the node measures itself. */
-  readonly driver: { readonly name: string; readonly volumeId: string } | null;
-  readonly isEphemeral: boolean;
-  /** A project quota may count its content; null: only a walk can. */
-  readonly quota: QuotaPlace | null;
-  /** Name of the claim; null: the volume is of none. */
-  readonly claimName: string | null;
-}
 
 const trees: ReadonlySet<string> = new Set(['empty-dir', 'configmap', 'secret', 'projected', 'downward-api'].map((name) => `kubernetes.io/${name}`));
 const fileSystems: ReadonlySet<string> = new Set(['kubernetes.io/local-volume', 'kubernetes.io/nfs']);

@@ -1,15 +1,15 @@
 // The stats summary: one cgroup, all pods, CPU rates, the image file system, and container ids of cgroups.
 
-import type { CgroupSample } from '../../../src/domain/stats/cgroup-sample.js';
 import { cgroupNetwork, cgroupProcesses, namedCgroupStats } from '../../../src/domain/stats/cgroup-stats.js';
-import { type CpuRates, readCpuRate, updateCpuRate } from '../../../src/domain/stats/cpu-rates.js';
-import { type FilesystemNumbers, type ImageFilesystem, imageFsDevice, imageFsStats, type RootFilesystem, type Used } from '../../../src/domain/stats/filesystem-stats.js';
-import { containerIdOfCgroup } from '../../../src/domain/stats/live-cgroups.js';
+import { imageFsDevice, imageFsStats } from '../../../src/domain/stats/filesystem-stats.js';
 import { podCpuAndMemoryStats, podStats } from '../../../src/domain/stats/pod-stats.js';
-import type { RuntimeContainerReading } from '../../../src/domain/stats/runtime-stats.js';
+import { containerIdOfCgroup } from '../../../src/domain/values/container-cgroup.js';
+import { type CpuRates, readCpuRate, updateCpuRate } from '../../../src/domain/values/cpu-rates.js';
 import { epochMicros, instantOf } from '../../../src/domain/values/instant.js';
 import { formatRfc3339, parseRfc3339 } from '../../../src/domain/values/time.js';
 import type { Instant } from '../../../src/ports/instant.js';
+import type { CgroupSample } from '../../../src/ports/model/cgroup-sample.js';
+import type { FilesystemNumbers, ImageFilesystem, RootFilesystem, RuntimeContainerReading, Used } from '../../../src/ports/model/node-measurements.js';
 import type { InterfaceStats, PsiStats, VolumeStats } from '../../../src/ports/model/stats-summary.js';
 import type { VectorDriver } from '../driver.js';
 

@@ -13,7 +13,7 @@ import { packageDirectory, reportedVersion } from '../../cli/version.js';
 import { tokens } from '../../tokens.js';
 import { logRoutes } from '../api/api-routes.js';
 import type { DaemonContext } from '../daemon-context.js';
-import type { NodeNumbers } from '../stats/open-node-stats.js';
+import type { NodeNumbers } from '../open-node-stats.js';
 import type { Teardown } from '../teardown.js';
 import { type PageFacts, pageData } from './page-data.js';
 

@@ -1,6 +1,7 @@
 // The data of the live page, as one JSON document: the node, its eviction signals, its pods with their lives, and its cgroups.
 // Invariants: an unknown measurement is null, never 0; it contains nothing of a pod's environment or secrets.
 
+import type { SampledCgroup } from '../../../adapters/node-stats/node-sampler.js';
 import { observeSignals, statsByPod } from '../../../domain/eviction/observations.js';
 import { type EvictionThreshold, isHard, thresholdQuantity } from '../../../domain/eviction/thresholds.js';
 import { instantOf } from '../../../domain/values/instant.js';
@@ -10,7 +11,6 @@ import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { PodStats, StatsSummary } from '../../../ports/model/stats-summary.js';
 import { containerRows, podRows } from '../../cli/pod-rows.js';
-import type { SampledCgroup } from '../stats/node-sampler.js';
 import type { LifeSpan } from './pod-lives.js';
 
 export interface PageFacts {

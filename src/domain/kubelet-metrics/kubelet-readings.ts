@@ -1,31 +1,37 @@
 // Values that /metrics reads from the agent at a scrape, besides the counters.
 // Invariant: it reads and changes nothing.
 
-import { textOrEmptyNow } from '../../../adapters/linux/index.js';
-import type { KubeletReading } from '../../../adapters/metrics/index.js';
-import { activePods } from '../../../domain/agent/active-pods.js';
-import type { AgentState } from '../../../domain/agent/agent-state.js';
-import type { AlignedAt } from '../../../domain/agent/alignment-state.js';
-import { setAsideUids } from '../../../domain/agent/aside-pods.js';
-import type { KubeletState } from '../../../domain/agent/kubelet.js';
-import { podCertificateStates } from '../../../domain/pod-certificates/pod-certificates.js';
-import type { PodWorkerRecord } from '../../../domain/pod-workers/pod-worker-record.js';
-import { stateOf } from '../../../domain/pod-workers/pod-worker-record.js';
-import { cpuSetIntersection, cpuSetOf } from '../../../domain/values/cpu-set.js';
-import { type Clocks, epochMicros, instantAfter, instantOf } from '../../../domain/values/instant.js';
-import { metricPluginName } from '../../../domain/volume-manager/metric-plugin-name.js';
-import type { VolumeSpec } from '../../../domain/volumes/volume-spec.js';
-import type { Instant } from '../../../ports/instant.js';
-import type { Micros } from '../../../ports/micros.js';
-import type { Pod } from '../../../ports/model/pod.js';
+import type { Instant } from '../../ports/instant.js';
+import type { Micros } from '../../ports/micros.js';
+import type { Used } from '../../ports/model/node-measurements.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { VolumeStats } from '../../ports/model/stats-summary.js';
+import type { KubeletReading } from '../../ports/outbound/metrics/kubelet-metrics.js';
+import { activePods } from '../agent/active-pods.js';
+import type { AgentState } from '../agent/agent-state.js';
+import type { AlignedAt } from '../agent/alignment-state.js';
+import { setAsideUids } from '../agent/aside-pods.js';
+import type { KubeletState } from '../agent/kubelet.js';
+import { podCertificateStates } from '../pod-certificates/pod-certificates.js';
+import type { PodWorkerRecord } from '../pod-workers/pod-worker-record.js';
+import { stateOf } from '../pod-workers/pod-worker-record.js';
+import { cpuSetIntersection, cpuSetOf } from '../values/cpu-set.js';
+import { type Clocks, epochMicros, instantAfter, instantOf } from '../values/instant.js';
+import { metricPluginName } from '../volume-manager/metric-plugin-name.js';
+import type { VolumeSpec } from '../volumes/volume-spec.js';
 import type { AgentObserver } from './agent-observer.js';
-import { staticLabel } from './observed/observed-pods.js';
-import type { PodDiskUsage } from './pod-disk-usage.js';
+import { staticLabel } from './observed-pods.js';
+
+/** The last measurements of a pod's logs and volumes. */
+export interface MeasuredDiskUsage {
+  /** null: the pod is not measured yet. */
+  of(uid: string): { readonly containerLogs: ReadonlyMap<string, Used>; readonly persistent: readonly VolumeStats[] } | null;
+}
 
 export interface ReadingOptions {
   readonly state: KubeletState;
   readonly observer: AgentObserver;
-  readonly diskUsage: PodDiskUsage;
+  readonly diskUsage: MeasuredDiskUsage;
   readonly bootedAt: Instant;
   readonly startedAt: Instant;
   clocks(): Clocks;
@@ -56,7 +62,6 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt,
     ...startupReadings(observer, epochMicros(bootedAt), epochMicros(startedAt)),
     ...(cluster === null ? [] : [['kubelet_ts_events_dropped_total', {}, cluster.events.dropped] as const]),
     ...(observer.isRuntimeOld ? [['kubelet_cri_losing_support', { version: '1.37.0' }, 1] as const] : []),
-    ...processReadings(),
   ];
 }
 
@@ -227,7 +232,7 @@ function certificateReadings({ api }: AgentState, clocks: Clocks): readonly Kube
   return states.map(({ signerName, state, count }) => ['kubelet_podcertificate_states', { signer_name: signerName, state }, count]);
 }
 
-function diskReadings(pods: readonly Pod[], diskUsage: PodDiskUsage): readonly KubeletReading[] {
+function diskReadings(pods: readonly Pod[], diskUsage: MeasuredDiskUsage): readonly KubeletReading[] {
   const readings: KubeletReading[] = [];
   const claims = new Set<string>();
   for (const { metadata } of pods) {
@@ -275,25 +280,5 @@ function startupReadings(observer: AgentObserver, bootedAt: Micros, startedAt: M
     ['kubelet_node_startup_registration_duration_seconds', {}, startup.registration],
     ['kubelet_node_startup_post_registration_duration_seconds', {}, startup.postRegistration],
     ['kubelet_node_startup_duration_seconds', {}, startup.total],
-  ];
-}
-
-/** Process metrics that prom-client lacks. */
-function processReadings(): readonly KubeletReading[] {
-  const limit = /^Max address space\s+(\S+)/m.exec(textOrEmptyNow('/proc/self/limits'))?.[1];
-  let received = 0;
-  let sent = 0;
-  for (const line of textOrEmptyNow('/proc/self/net/dev').split('\n').slice(2)) {
-    const fields = line
-      .slice(line.indexOf(':') + 1)
-      .trim()
-      .split(/\s+/);
-    received += Number(fields[0] ?? 0) || 0;
-    sent += Number(fields[8] ?? 0) || 0;
-  }
-  return [
-    ['process_network_receive_bytes_total', {}, received],
-    ['process_network_transmit_bytes_total', {}, sent],
-    ['process_virtual_memory_max_bytes', {}, limit === undefined || limit === 'unlimited' ? -1 : Number(limit)],
   ];
 }

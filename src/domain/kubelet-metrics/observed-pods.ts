@@ -2,16 +2,16 @@
 //
 // Invariant: a container counts as ended only if it was seen before its end, so that an earlier agent's containers don't count.
 
-import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
-import type { Command, Reply } from '../../../../domain/kernel/machine.js';
-import type { SyncRun } from '../../../../domain/pod-sync/sync-run.js';
-import { type Clocks, microsBetween } from '../../../../domain/values/instant.js';
-import { isStaticPod } from '../../../../domain/values/pod-kind.js';
-import { parseRfc3339 } from '../../../../domain/values/time.js';
-import type { Instant } from '../../../../ports/instant.js';
-import type { Micros } from '../../../../ports/micros.js';
-import type { Pod } from '../../../../ports/model/pod.js';
-import type { PodRuntimeStatus } from '../../../../ports/model/runtime-status.js';
+import type { Instant } from '../../ports/instant.js';
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import type { Command, Reply } from '../kernel/machine.js';
+import type { SyncRun } from '../pod-sync/sync-run.js';
+import { type Clocks, microsBetween } from '../values/instant.js';
+import { isStaticPod } from '../values/pod-kind.js';
+import { parseRfc3339 } from '../values/time.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
 interface ObservedRun {

@@ -1,9 +1,10 @@
 // Resizes of running pods: how long their actuation takes, from its first call to its result.
-import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
-import type { Command } from '../../../../domain/kernel/machine.js';
-import { resizeAction } from '../../../../domain/pod-sync/resize-step.js';
-import type { SyncRun } from '../../../../domain/pod-sync/sync-run.js';
-import type { Micros } from '../../../../ports/micros.js';
+
+import type { Micros } from '../../ports/micros.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import type { Command } from '../kernel/machine.js';
+import { resizeAction } from '../pod-sync/resize-step.js';
+import type { SyncRun } from '../pod-sync/sync-run.js';
 import type { ObservedPart, Watched } from './observed-part.js';
 
 export class ObservedResizes implements ObservedPart {

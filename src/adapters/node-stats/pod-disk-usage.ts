@@ -4,14 +4,14 @@
 // Invariants: one walk at a time, except for unresponsive file systems, each of which delays only its own pod's numbers; a pod's
 // volumes are walked again at the earliest after their period, spread over another period; results of removed pods are dropped.
 
-import { type FilesystemNumbers, freeSpace, inodesUsedOf, type Used } from '../../../domain/stats/filesystem-stats.js';
-import { formatRfc3339 } from '../../../domain/values/time.js';
-import type { MeasuredVolume } from '../../../domain/volume-manager/measured-volumes.js';
-import type { Instant } from '../../../ports/instant.js';
-import type { Micros } from '../../../ports/micros.js';
-import type { Pod } from '../../../ports/model/pod.js';
-import type { VolumeStats } from '../../../ports/model/stats-summary.js';
-import type { QuotaPlace } from '../../../ports/outbound/project-quotas.js';
+import { freeSpace, inodesUsedOf } from '../../domain/values/filesystem-space.js';
+import { formatRfc3339 } from '../../domain/values/time.js';
+import type { Instant } from '../../ports/instant.js';
+import type { Micros } from '../../ports/micros.js';
+import type { FilesystemNumbers, MeasuredVolume, Used } from '../../ports/model/node-measurements.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { VolumeStats } from '../../ports/model/stats-summary.js';
+import type { QuotaPlace } from '../../ports/outbound/project-quotas.js';
 
 export interface DriverUsage {
   readonly availableBytes?: number;

@@ -1,12 +1,13 @@
 // Volumes: how long operations on them take, each by itself and from the first try to the one that worked.
-import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
-import type { Reply } from '../../../../domain/kernel/machine.js';
-import { damageOf, reconstructedSpec } from '../../../../domain/volume-manager/found-volumes.js';
-import { metricPluginName } from '../../../../domain/volume-manager/metric-plugin-name.js';
-import type { ActualVolume, VolumeOperation, VolumeOperationKind } from '../../../../domain/volume-manager/volume-manager-state.js';
-import { unescapeName } from '../../../../domain/volumes/volume-spec.js';
-import type { Micros } from '../../../../ports/micros.js';
-import type { PortErrorKind } from '../../../../ports/port-error.js';
+
+import type { Micros } from '../../ports/micros.js';
+import type { PortErrorKind } from '../../ports/port-error.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import type { Reply } from '../kernel/machine.js';
+import { damageOf, reconstructedSpec } from '../volume-manager/found-volumes.js';
+import { metricPluginName } from '../volume-manager/metric-plugin-name.js';
+import type { ActualVolume, VolumeOperation, VolumeOperationKind } from '../volume-manager/volume-manager-state.js';
+import { unescapeName } from '../volumes/volume-spec.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
 const operationNames: Readonly<Record<VolumeOperationKind, string>> = {

@@ -1,16 +1,17 @@
 // Probes: their results and how long they take. Their series go with their pod.
-import type { ProbeLabels } from '../../../../adapters/metrics/index.js';
-import type { AgentState } from '../../../../domain/agent/agent-state.js';
-import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
-import type { Command, Reply } from '../../../../domain/kernel/machine.js';
-import { probeOutcomeOf } from '../../../../domain/probes/ask-probe.js';
-import type { RegisteredWorker } from '../../../../domain/probes/probe-registry.js';
-import type { Micros } from '../../../../ports/micros.js';
-import type { AgentOperations } from '../../../../ports/outbound/outbound-ports.js';
+
+import type { Micros } from '../../ports/micros.js';
+import type { ProbeLabels, ProbeResult } from '../../ports/outbound/metrics/kubelet-metrics.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { AgentState } from '../agent/agent-state.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import type { Command, Reply } from '../kernel/machine.js';
+import { probeOutcomeOf } from '../probes/ask-probe.js';
+import type { RegisteredWorker } from '../probes/probe-registry.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
 const probeTypes = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
-const probeResults: Readonly<Record<string, 'successful' | 'failed'>> = { success: 'successful', warning: 'successful', failure: 'failed' };
+const probeResults: Readonly<Record<string, ProbeResult>> = { success: 'successful', warning: 'successful', failure: 'failed' };
 
 export class ObservedProbes implements ObservedPart {
   /** The start of a running probe, by its address: it may take several attempts. */

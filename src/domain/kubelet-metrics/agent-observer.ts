@@ -1,23 +1,21 @@
-// Observes the agent's inputs and outputs for metrics, on which the domain doesn't depend. It decides nothing.
+// Derives the kubelet's metrics from the agent's inputs, commands and state. It decides nothing, and no part of the agent depends on it.
 // Invariant: no cost before the metrics are enabled; keeps only what is in flight or exists.
 
-import type { CriCallObservation } from '../../../adapters/cri/index.js';
-import type { KubeletMetrics } from '../../../adapters/metrics/index.js';
-import type { PodResourcesCall } from '../../../adapters/plugins/index.js';
-import type { KubeletEvent, KubeletOperations, KubeletState } from '../../../domain/agent/kubelet.js';
-import type { Input, Output } from '../../../domain/kernel/kernel.js';
-import type { Reply } from '../../../domain/kernel/machine.js';
-import type { Clocks } from '../../../domain/values/instant.js';
-import type { Micros } from '../../../ports/micros.js';
-import { ObservedClaims } from './observed/observed-claims.js';
-import { ObservedImages } from './observed/observed-images.js';
-import { ObservedNode } from './observed/observed-node.js';
-import { ObservedOperations } from './observed/observed-operations.js';
-import type { Begun, ObservedPart, Watched } from './observed/observed-part.js';
-import { ObservedPods } from './observed/observed-pods.js';
-import { ObservedProbes } from './observed/observed-probes.js';
-import { ObservedResizes } from './observed/observed-resizes.js';
-import { ObservedVolumes } from './observed/observed-volumes.js';
+import type { Micros } from '../../ports/micros.js';
+import type { CriCallObservation, MetricsRecorder, PodResourcesCall } from '../../ports/outbound/metrics/kubelet-metrics.js';
+import type { KubeletEvent, KubeletOperations, KubeletState } from '../agent/kubelet.js';
+import type { Input, Output } from '../kernel/kernel.js';
+import type { Reply } from '../kernel/machine.js';
+import type { Clocks } from '../values/instant.js';
+import { ObservedClaims } from './observed-claims.js';
+import { ObservedImages } from './observed-images.js';
+import { ObservedNode } from './observed-node.js';
+import { ObservedOperations } from './observed-operations.js';
+import type { Begun, ObservedPart, Watched } from './observed-part.js';
+import { ObservedPods } from './observed-pods.js';
+import { ObservedProbes } from './observed-probes.js';
+import { ObservedResizes } from './observed-resizes.js';
+import { ObservedVolumes } from './observed-volumes.js';
 
 interface Watching extends Watched {
   readonly pods: ObservedPods;
@@ -32,7 +30,7 @@ export class AgentObserver {
   isRuntimeOld = false;
 
   /** Starts observing. */
-  watch(metrics: KubeletMetrics, state: KubeletState): void {
+  watch(metrics: MetricsRecorder, state: KubeletState): void {
     const watched = { metrics, state };
     const pods = new ObservedPods(watched);
     const node = new ObservedNode(watched);

@@ -1,7 +1,7 @@
 // The last reading of a cgroup with its derived values: the input of the stats summary.
-import type { Instant } from '../../ports/instant.js';
-import type { Micros } from '../../ports/micros.js';
-import type { InterfaceStats, PsiStats } from '../../ports/model/stats-summary.js';
+import type { Instant } from '../instant.js';
+import type { Micros } from '../micros.js';
+import type { InterfaceStats, PsiStats } from './stats-summary.js';
 
 export interface CpuSample {
   readonly usageCoreNanoSeconds: number;

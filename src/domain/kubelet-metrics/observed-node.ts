@@ -1,11 +1,11 @@
 // The node's start: registration, and its first readiness. Only of a node that this process registered.
 
-import { ownNode } from '../../../../domain/agent/api-state.js';
-import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
-import type { Command, Reply } from '../../../../domain/kernel/machine.js';
-import { epochMicros } from '../../../../domain/values/instant.js';
-import type { Instant } from '../../../../ports/instant.js';
-import type { Micros } from '../../../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
+import type { Micros } from '../../ports/micros.js';
+import { ownNode } from '../agent/api-state.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import type { Command, Reply } from '../kernel/machine.js';
+import { epochMicros } from '../values/instant.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
 export interface NodeStartup {

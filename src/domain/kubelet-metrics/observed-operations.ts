@@ -1,14 +1,15 @@
 // The duration of single operations: cgroups, sandboxes, relists, status writes; and the number of events by reason.
-import { rejectionMetricLabel } from '../../../../domain/admission/admission-result.js';
-import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
-import { evictedReason } from '../../../../domain/eviction/eviction.js';
-import type { Command, Reply } from '../../../../domain/kernel/machine.js';
-import { httpFallbackReason } from '../../../../domain/pod-sync/lifecycle-hook.js';
-import { killOf } from '../../../../domain/pod-sync/sync-run.js';
-import { preemptingReason } from '../../../../domain/preemption/preemption.js';
-import type { Micros } from '../../../../ports/micros.js';
-import type { SandboxConfig } from '../../../../ports/model/sandbox-config.js';
-import type { EventRecord } from '../../../../ports/outbound/event-sink.js';
+
+import type { Micros } from '../../ports/micros.js';
+import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
+import type { EventRecord } from '../../ports/outbound/event-sink.js';
+import { rejectionMetricLabel } from '../admission/admission-result.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import { evictedReason } from '../eviction/eviction.js';
+import type { Command, Reply } from '../kernel/machine.js';
+import { httpFallbackReason } from '../pod-sync/lifecycle-hook.js';
+import { killOf } from '../pod-sync/sync-run.js';
+import { preemptingReason } from '../preemption/preemption.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
 const cgroupOperations: Readonly<Record<string, string>> = { 'podCgroups.ensure': 'create', 'podCgroups.set': 'update', 'podCgroups.destroy': 'destroy' };

@@ -1,8 +1,8 @@
 // The usage of a volume from its CSI driver (NodeGetVolumeStats). The volume is omitted if its driver is unreachable, fails or reports nothing.
 // Invariant: it never throws; numbers of a unit that the driver does not report are absent.
-import type { MeasuredVolume } from '../../../domain/volume-manager/measured-volumes.js';
-import type { Call, PortOf } from '../../../ports/operation.js';
-import type { CsiNodeOperations } from '../../../ports/outbound/csi-node.js';
+import type { MeasuredVolume } from '../../ports/model/node-measurements.js';
+import type { Call, PortOf } from '../../ports/operation.js';
+import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
 import type { DriverUsage } from './pod-disk-usage.js';
 
 const statsCapability = 'GET_VOLUME_STATS';

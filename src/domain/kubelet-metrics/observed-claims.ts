@@ -1,9 +1,10 @@
 // Resource claims: how long preparing and unpreparing a pod's claims takes, and the duration of driver calls.
-import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
-import type { DraTask } from '../../../../domain/dra-manager/dra-state.js';
-import type { Reply } from '../../../../domain/kernel/machine.js';
-import type { Micros } from '../../../../ports/micros.js';
-import type { DraCall } from '../../../../ports/outbound/dra-plugin.js';
+
+import type { Micros } from '../../ports/micros.js';
+import type { DraCall } from '../../ports/outbound/dra-plugin.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import type { DraTask } from '../dra-manager/dra-state.js';
+import type { Reply } from '../kernel/machine.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 import { grpcCodes } from './observed-volumes.js';
 

@@ -1,7 +1,7 @@
 // The node's numbers as a port of the agent's. They are opened when the agent begins, which needs its ports before.
-import type { Call, PortOf } from '../../../ports/operation.js';
-import type { NodeStatsOperations, NodeStatsReading } from '../../../ports/outbound/node-stats.js';
-import { PortError } from '../../../ports/port-error.js';
+import type { Call, PortOf } from '../../ports/operation.js';
+import type { NodeStatsOperations, NodeStatsReading } from '../../ports/outbound/node-stats.js';
+import { PortError } from '../../ports/port-error.js';
 
 export class AgentNodeStats implements PortOf<NodeStatsOperations> {
   private reading: (() => Promise<NodeStatsReading>) | null = null;

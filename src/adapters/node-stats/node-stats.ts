@@ -3,22 +3,16 @@
 //
 // Invariants: concurrent callers share one snapshot; a snapshot with less detail never serves a request for more.
 
-import type { CriContainerReading, CriFilesystemReading, CriStats } from '../../../adapters/cri/index.js';
-import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../../domain/stats/cpu-rates.js';
-import { type FilesystemNumbers, imageFsStats, type RootFilesystem } from '../../../domain/stats/filesystem-stats.js';
-import { timedPart } from '../../../domain/stats/measured-numbers.js';
-import type { Part, SystemContainer } from '../../../domain/stats/node-summary.js';
-import type { PodStatsFacts, StatsContainer, StatsSandbox } from '../../../domain/stats/pod-stats.js';
-import type { RuntimeContainerReading } from '../../../domain/stats/runtime-stats.js';
-import { type Clocks, instantOf } from '../../../domain/values/instant.js';
-import type { Instant } from '../../../ports/instant.js';
-import type { Micros } from '../../../ports/micros.js';
-import type { Pod } from '../../../ports/model/pod.js';
-import type { RuntimeListing } from '../../../ports/model/runtime-listing.js';
-import type { FsStats } from '../../../ports/model/stats-summary.js';
-import type { Call, PortOf } from '../../../ports/operation.js';
-import type { RuntimeStateOperations } from '../../../ports/outbound/container-runtime.js';
-import type { FilesystemUsage, FilesystemUsageOperations } from '../../../ports/outbound/filesystem-usage.js';
+import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../domain/values/cpu-rates.js';
+import type { Instant } from '../../ports/instant.js';
+import type { Micros } from '../../ports/micros.js';
+import type { FilesystemNumbers, NodeSnapshot, Part, RootFilesystem, RuntimeContainerReading } from '../../ports/model/node-measurements.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
+import type { Call, PortOf } from '../../ports/operation.js';
+import type { RuntimeStateOperations } from '../../ports/outbound/container-runtime.js';
+import type { FilesystemUsage, FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
+import type { CriContainerReading, CriStats } from '../cri/index.js';
 import type { KnownContainer, NodeSampler, SampledCgroup } from './node-sampler.js';
 import type { PodDiskUsage } from './pod-disk-usage.js';
 
@@ -33,29 +27,15 @@ export interface NodeStatsOptions {
   readonly pods: () => readonly Pod[];
   readonly now: () => Micros;
   readonly wall: () => Instant;
-  /** Cgroups of the node's own parts; '' where they have none. */
-  readonly systemCgroups: readonly { readonly name: SystemContainer['name']; readonly path: string; readonly startedAt: Instant | null }[];
   /** How long the runtime is waited for; 30 s when left out. */
   readonly lookMicros?: Micros;
-  /** Bytes of memory and swap: the root's limits. */
-  readonly machine: { readonly memoryBytes: number; readonly swapBytes: number };
 }
 
-/** All inputs of the answers, of one moment. */
-export interface Snapshot {
+/** With what the metrics of single cgroups need besides. */
+export interface Snapshot extends NodeSnapshot {
   readonly at: Micros;
-  /** The same by the wall clock. */
-  readonly time: Instant;
   readonly detail: boolean;
   readonly cgroups: readonly SampledCgroup[];
-  readonly facts: PodStatsFacts;
-  readonly root: Part<RootFilesystem>;
-  readonly imageFs: Part<FsStats>;
-  /** The runtime's mount point of images; null: not reported. */
-  readonly imageFsMountpoint: string | null;
-  readonly rootCgroup: Part<SampledCgroup>;
-  /** Why pods' statistics are missing; null: they aren't. */
-  readonly podsError: string | null;
 }
 
 /** The minimum age of the kubelet's samples. */
@@ -119,45 +99,10 @@ export class NodeStats {
     const rootFilesystem: Part<RootFilesystem> =
       root === null ? { ok: false, error: 'the file system of the root directory can not be measured' } : { ok: true, value: { time, ...root } };
     return {
-      at: now,
-      time,
-      detail,
-      cgroups,
-      facts: this.facts(listing, readings, cgroups, rootFilesystem, filesystems, { now, wall: time }),
+      ...{ at: now, time, detail, listing, cgroups, filesystems, imageFilesystems },
+      readings: readings.ok ? { ok: true, value: readings.value.map((reading) => this.withRate(reading, now)) } : readings,
       root: rootFilesystem,
-      imageFsMountpoint: (imageFilesystems.ok ? imageFilesystems.value[0]?.mountpoint : null) ?? null,
-      imageFs: imageFilesystems.ok ? imageFsPart(imageFilesystems.value, filesystems) : imageFilesystems,
-      rootCgroup: rootCgroupOf(cgroups),
-      podsError: listing.ok ? (readings.ok ? null : readings.error) : listing.error,
-    };
-  }
-
-  private facts(
-    listing: Part<RuntimeListing>,
-    readings: Part<readonly CriContainerReading[]>,
-    cgroups: readonly SampledCgroup[],
-    root: Part<RootFilesystem>,
-    filesystems: Readonly<Record<string, FilesystemNumbers>>,
-    { now, wall }: Clocks,
-  ): PodStatsFacts {
-    const pods = listing.ok ? listing.value.pods : [];
-    const { diskUsage } = this.options;
-    return {
-      sandboxes: pods.flatMap(({ uid, name, namespace, sandboxes }) =>
-        sandboxes.map(({ id, createdAt, state }): StatsSandbox => ({ id, name, namespace, uid, createdAt, isReady: state === 'ready' })),
-      ),
-      containers: pods.flatMap(({ containers }) =>
-        containers.map(({ id, name, sandboxId, createdAt, state }): StatsContainer => ({ id, name, sandboxId, createdAt, isRunning: state === 'running' })),
-      ),
-      readings: (readings.ok ? readings.value : []).map((reading) => this.withRate(reading, now)),
-      cgroups: Object.fromEntries(cgroups.map(({ path, sample }) => [path, sample])),
-      root: root.ok ? root.value : { time: wall, device: '' },
-      filesystems,
-      containerLogs: (uid, containerName) => diskUsage.of(uid)?.containerLogs.get(containerName) ?? null,
-      podLogs: (uid) => diskUsage.of(uid)?.podLogs ?? null,
-      etcHosts: (uid) => diskUsage.of(uid)?.etcHosts ?? null,
-      ephemeralVolumes: (uid) => diskUsage.of(uid)?.ephemeral ?? [],
-      persistentVolumes: (uid) => diskUsage.of(uid)?.persistent ?? [],
+      diskUsage: (uid) => options.diskUsage.of(uid),
     };
   }
 
@@ -188,21 +133,6 @@ export class NodeStats {
   private async filesystem(path: string): Promise<FilesystemNumbers | null> {
     return filesystemNumbers(this.options.filesystemUsage, path);
   }
-
-  /** The system containers in the summary, besides the pods. */
-  systemContainers(snapshot: Snapshot): readonly SystemContainer[] {
-    return this.options.systemCgroups.flatMap(({ name, path, startedAt }) => {
-      if (path === '') return [];
-      const found = snapshot.cgroups.find((one) => one.path === path);
-      return [{ name, cgroup: found?.sample ?? null, startedAt }];
-    });
-  }
-
-  /** The root has no limit of its own: the machine is it. */
-  rootSample(root: SampledCgroup): SampledCgroup['sample'] {
-    const { memoryBytes, swapBytes } = this.options.machine;
-    return { ...root.sample, memoryLimitBytes: BigInt(memoryBytes), swapLimitBytes: BigInt(swapBytes) };
-  }
 }
 
 /** Runtimes have one or two file systems. */
@@ -222,16 +152,6 @@ export async function filesystemNumbers(port: PortOf<FilesystemUsageOperations>,
     // A file system that allocates inodes dynamically reports 0.
     ...(usage.inodes === 0n ? {} : { inodes: Number(usage.inodes), inodesFree: Number(usage.inodesFree) }),
   };
-}
-
-function imageFsPart(filesystems: readonly CriFilesystemReading[], byMountpoint: Readonly<Record<string, FilesystemNumbers>>): Part<FsStats> {
-  const result = imageFsStats(filesystems, byMountpoint);
-  return result.ok ? { ok: true, value: timedPart(filesystems[0]?.time ?? instantOf(0), result.stats) } : result;
-}
-
-function rootCgroupOf(cgroups: readonly SampledCgroup[]): Part<SampledCgroup> {
-  const root = cgroups.find(({ path }) => path === '/');
-  return root === undefined ? { ok: false, error: 'failed to get cgroup stats for "/": unknown container "/"' } : { ok: true, value: root };
 }
 
 function knownContainers(listing: RuntimeListing): Map<string, KnownContainer> {

@@ -1,6 +1,6 @@
 // The metrics of /metrics/cadvisor from a snapshot with all detail. Rendered in slices: thousands of lines must not block the agent.
-import { type CadvisorContainer, CadvisorFamilies, type CadvisorFilesystem, type CadvisorMachine, familyTexts } from '../../../adapters/metrics/index.js';
-import { LoopShare } from '../../../adapters/time/index.js';
+import { type CadvisorContainer, CadvisorFamilies, type CadvisorFilesystem, type CadvisorMachine, familyTexts } from '../metrics/index.js';
+import { LoopShare } from '../time/index.js';
 import type { SampledCgroup } from './node-sampler.js';
 import type { NodeStats, Snapshot } from './node-stats.js';
 
@@ -8,8 +8,12 @@ export interface CadvisorAnswersOptions {
   readonly stats: NodeStats;
   readonly nowMillis: () => number;
   readonly machine: () => Promise<CadvisorMachine>;
-  /** The image of a container or sandbox by the runtime's id; '' if unknown. */
-  readonly imageOf: (id: string, isSandbox: boolean) => string;
+  /** Bytes of the machine's memory: the root cgroup has no limit of its own. */
+  readonly memoryBytes: number;
+  /** Images of containers by the runtime's id, read once an answer. */
+  readonly images: () => ReadonlyMap<string, string>;
+  /** The image of sandboxes; '' if unknown. */
+  readonly sandboxImage: () => string;
   readonly rootFilesystems: () => Promise<readonly CadvisorFilesystem[]>;
   /** Of `major:minor`. */
   readonly deviceName: (device: string) => string;
@@ -20,16 +24,17 @@ export async function cadvisorTexts(options: CadvisorAnswersOptions): Promise<It
   const [snapshot, machine, filesystems] = await Promise.all([orNull(options.stats.snapshot(true)), orNull(options.machine()), orNull(options.rootFilesystems())]);
   if (machine !== null) families.addMachine(machine);
   if (snapshot !== null) await addContainers(families, snapshot, options, filesystems ?? []);
-  families.addScrapeErrors(snapshot === null || snapshot.podsError !== null || !snapshot.rootCgroup.ok, machine === null);
+  families.addScrapeErrors(snapshot === null || !snapshot.listing.ok || !snapshot.readings.ok || !snapshot.cgroups.some(({ path }) => path === '/'), machine === null);
   return familyTexts(families.all());
 }
 
 async function addContainers(families: CadvisorFamilies, snapshot: Snapshot, options: CadvisorAnswersOptions, filesystems: readonly CadvisorFilesystem[]): Promise<void> {
-  const pods = new Map(snapshot.facts.sandboxes.map(({ uid, name, namespace }) => [podElement(uid), { pod: name, namespace }]));
+  const pods = new Map((snapshot.listing.ok ? snapshot.listing.value.pods : []).map(({ uid, name, namespace }) => [podElement(uid), { pod: name, namespace }]));
   const ordered = [...snapshot.cgroups].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const images = options.images();
   const share = new LoopShare();
   for (const cgroup of ordered) {
-    families.addContainer(shown(cgroup, pods, cgroup.path === '/' ? filesystems : [], options));
+    families.addContainer(shown(cgroup, pods, cgroup.path === '/' ? filesystems : [], options, images));
     await (share.pause() ?? undefined);
   }
 }
@@ -38,17 +43,17 @@ function shown(
   cgroup: SampledCgroup,
   pods: ReadonlyMap<string, { readonly pod: string; readonly namespace: string }>,
   filesystems: readonly CadvisorFilesystem[],
-  { imageOf, stats }: CadvisorAnswersOptions,
+  { sandboxImage, memoryBytes }: CadvisorAnswersOptions,
+  images: ReadonlyMap<string, string>,
 ): CadvisorContainer {
   const { path, container, read, interfaces, openFiles } = cgroup;
   const pod = container === null ? pods.get(podElementOfCgroup(path)) : { pod: container.podName, namespace: container.podNamespace };
   const { counters } = read;
-  // The root has no limit of its own: the machine is it.
-  const limits = path === '/' ? { ...counters.limits, memoryBytes: stats.rootSample(cgroup).memoryLimitBytes } : counters.limits;
+  const limits = path === '/' ? { ...counters.limits, memoryBytes: BigInt(memoryBytes) } : counters.limits;
   return {
     id: path,
     container: container?.containerName ?? '',
-    image: container === null ? '' : imageOf(container.id, container.isSandbox),
+    image: container === null ? '' : container.isSandbox ? sandboxImage() : (images.get(container.id) ?? ''),
     name: container?.id ?? '',
     namespace: pod?.namespace ?? '',
     pod: pod?.pod ?? '',

@@ -2,12 +2,12 @@
 // Image volumes.
 // Invariant: a run is counted once, when it has ended; a removal when the runtime has confirmed it.
 
-import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
-import type { ImageRun } from '../../../../domain/images/image-manager-state.js';
-import type { Command, Reply } from '../../../../domain/kernel/machine.js';
-import type { Micros } from '../../../../ports/micros.js';
-import type { ContainerConfig } from '../../../../ports/model/container-config.js';
-import type { PluginRun } from '../../../../ports/outbound/registry-credentials.js';
+import type { Micros } from '../../ports/micros.js';
+import type { ContainerConfig } from '../../ports/model/container-config.js';
+import type { PluginRun } from '../../ports/outbound/registry-credentials.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import type { ImageRun } from '../images/image-manager-state.js';
+import type { Command, Reply } from '../kernel/machine.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
 const sizes: readonly (readonly [belowBytes: number, label: string])[] = [

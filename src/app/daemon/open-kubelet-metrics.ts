@@ -1,20 +1,24 @@
 // The kubelet's own metrics: counters from the start of the API on, and the agent's state at each scrape.
 
-import { type AnsweredReview, type BegunRequest, type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../../adapters/http-server/index.js';
-import { parseBootTime, readCgroupLayout, textOrEmpty } from '../../../adapters/linux/index.js';
-import { type KubeletReading, metricsContentType, type ServedLabels } from '../../../adapters/metrics/index.js';
-import { longRunningLabel, methodLabel, pathLabel, webSocketLabel } from '../../../domain/authorization/request-metric-labels.js';
-import { featureEnabled, knownFeatureGates } from '../../../domain/configuration/feature-gates.js';
-import { instantOf } from '../../../domain/values/instant.js';
-import type { Resolver } from '../../bind-to.js';
-import { reportedVersion } from '../../cli/version.js';
-import { tokens } from '../../tokens.js';
-import type { DaemonContext } from '../daemon-context.js';
-import type { Teardown } from '../teardown.js';
-import type { DaemonTracing } from '../tracing/daemon-tracing.js';
-import { agentReadings } from './kubelet-readings.js';
-import type { PodDiskUsage } from './pod-disk-usage.js';
+import { type AnsweredReview, type BegunRequest, type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../adapters/http-server/index.js';
+import { parseBootTime, processReadings, readCgroupLayout, textOrEmpty } from '../../adapters/linux/index.js';
+import { metricsContentType } from '../../adapters/metrics/index.js';
+import type { PodDiskUsage } from '../../adapters/node-stats/pod-disk-usage.js';
+import { longRunningLabel, methodLabel, pathLabel, webSocketLabel } from '../../domain/authorization/request-metric-labels.js';
+import { featureEnabled, knownFeatureGates } from '../../domain/configuration/feature-gates.js';
+import { agentReadings } from '../../domain/kubelet-metrics/kubelet-readings.js';
+import { instantOf } from '../../domain/values/instant.js';
+import type { LabelsOf } from '../../ports/outbound/metrics/family-kinds.js';
+import type { KubeletFamilies } from '../../ports/outbound/metrics/kubelet-families.js';
+import type { KubeletReading } from '../../ports/outbound/metrics/kubelet-metrics.js';
+import type { Resolver } from '../bind-to.js';
+import { reportedVersion } from '../cli/version.js';
+import { tokens } from '../tokens.js';
+import type { DaemonContext } from './daemon-context.js';
+import type { Teardown } from './teardown.js';
+import type { DaemonTracing } from './tracing/daemon-tracing.js';
 
+type ServedLabels = LabelsOf<KubeletFamilies, 'kubelet_http_requests_total'>;
 type ServerType = 'readonly' | 'readwrite';
 
 export interface OwnMetrics {
@@ -35,7 +39,7 @@ export interface OwnMetricsOptions {
 export async function openOwnMetrics(context: DaemonContext, resolver: Resolver, teardown: Teardown, options: OwnMetricsOptions): Promise<OwnMetrics> {
   const { startedMillis, diskUsage } = options;
   const { state } = resolver.get(tokens.kernel);
-  const { KubeletMetrics } = await import('../../../adapters/metrics/kubelet-metrics.js');
+  const { KubeletMetrics } = await import('../../adapters/metrics/kubelet-metrics.js');
   const observer = resolver.get(tokens.observer);
   const { measuring } = resolver.get(tokens.apiAccess);
   const { tracing } = resolver.get(tokens.tracing);
@@ -47,7 +51,7 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
     steady: steadyReadings(context, options.nodeName),
     readings: async () => {
       await diskUsage.refresh([...state.agent.pods.pods.values()]);
-      return [...agentReadings(reading), ...inFlight.readings(), ...measuring.readings(), ...traceReadings(tracing)];
+      return [...agentReadings(reading), ...processReadings(), ...inFlight.readings(), ...measuring.readings(), ...traceReadings(tracing)];
     },
     startedMillis,
   });

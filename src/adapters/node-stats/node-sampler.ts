@@ -5,13 +5,13 @@
 // window is never shorter than `shortestWindow`, and never reaches further back than `longestWindow`.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CgroupCounters, CgroupDetail, CgroupReader, InterfaceCounters, OpenFiles, ProcessReader, ReadCgroup } from '../../../adapters/linux/index.js';
-import { LoopShare } from '../../../adapters/time/index.js';
-import type { CgroupReading, CgroupSample } from '../../../domain/stats/cgroup-sample.js';
-import { containerIdOfCgroup } from '../../../domain/stats/live-cgroups.js';
-import { emptyWindow, type RawCgroupReading, type SampleWindow, sampled } from '../../../domain/stats/sample-window.js';
-import { instantOf } from '../../../domain/values/instant.js';
-import type { Micros } from '../../../ports/micros.js';
+import { containerIdOfCgroup } from '../../domain/values/container-cgroup.js';
+import { instantOf } from '../../domain/values/instant.js';
+import { emptyWindow, type RawCgroupReading, type SampleWindow, sampled } from '../../domain/values/sample-window.js';
+import type { Micros } from '../../ports/micros.js';
+import type { CgroupReading, CgroupSample } from '../../ports/model/cgroup-sample.js';
+import type { CgroupCounters, CgroupDetail, CgroupReader, InterfaceCounters, OpenFiles, ProcessReader, ReadCgroup } from '../linux/index.js';
+import { LoopShare } from '../time/index.js';
 
 /** A sandbox or container of the runtime. */
 export interface KnownContainer {

@@ -1,14 +1,14 @@
 // One part of the agent's observation for metrics. A part reads commands, answers and state; it decides nothing and gets no events.
 // Invariant: a part remembers only objects that exist or operations in flight, and drops them with these.
 
-import type { KubeletMetrics } from '../../../../adapters/metrics/index.js';
-import type { KubeletOperations, KubeletState } from '../../../../domain/agent/kubelet.js';
-import type { Command, Reply } from '../../../../domain/kernel/machine.js';
-import type { Instant } from '../../../../ports/instant.js';
-import type { Micros } from '../../../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
+import type { Micros } from '../../ports/micros.js';
+import type { MetricsRecorder } from '../../ports/outbound/metrics/kubelet-metrics.js';
+import type { KubeletOperations, KubeletState } from '../agent/kubelet.js';
+import type { Command, Reply } from '../kernel/machine.js';
 
 export interface Watched {
-  readonly metrics: KubeletMetrics;
+  readonly metrics: MetricsRecorder;
   readonly state: KubeletState;
 }
 

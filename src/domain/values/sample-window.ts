@@ -1,8 +1,8 @@
 // The last reading of a cgroup, with its CPU rate over the time since the reading before, and when it is read again.
 // Invariants: a rate is of two readings of one counter; a counter that went back has no rate until it was read twice again.
 import type { Micros } from '../../ports/micros.js';
-import { microsPerSecond } from '../values/time.js';
-import type { CgroupReading } from './cgroup-sample.js';
+import type { CgroupReading } from '../../ports/model/cgroup-sample.js';
+import { microsPerSecond } from './time.js';
 
 /** A reading as it comes from the kernel, which knows no rates. */
 export type RawCgroupReading = Omit<CgroupReading, 'cpu'> & { readonly cpu: { readonly usageCoreNanoSeconds: number } | null };
