@@ -26,13 +26,14 @@ export type { CgroupVersion, MemoryQosFacts, SwapFacts } from './cgroups/resourc
 export type { ContainerName } from './checkpoints/cpu-checkpoint.js';
 export type { ClaimDevice } from './checkpoints/dra-checkpoint.js';
 export type { PodResourceEntry } from './checkpoints/pod-resources-checkpoint.js';
+export type { StateFileWriter } from './checkpoints/state-file-writer.js';
 export type { Reservation } from './configuration/startup-checks.js';
 export type { MountedVolume } from './containers/mounts.js';
 export type { NodeFacts, RuntimeHandlerFacts } from './containers/node-facts.js';
 export { type CpuOptionGates, type CpuOptionsParse, noCpuOptions, type StaticPolicyOptions } from './cpu-manager/cpu-options.js';
 export type { CpuInfo, CpuLevel, CpuTopology, PhysicalCore, TopologyDiscovery } from './cpu-manager/cpu-topology.js';
 export type { CpuTake } from './cpu-manager/take-cpus.js';
-export type { ClaimRecord, DraFile, DraManager, DraTask, DraTaskCall } from './dra-manager/dra-state.js';
+export type { ClaimRecord, DraManager, DraTask, DraTaskCall } from './dra-manager/dra-state.js';
 export type { UsedClaim } from './dra-manager/pod-claims.js';
 export { admitPod, admitUnderPressure, podsToPreempt } from './embedding/admission.js';
 export { decideCrashLoop, imagePullFailed, imagePullWait, newCrashLoopBackoff, newImagePullBackoff } from './embedding/backoff.js';

@@ -3,7 +3,8 @@
 import type { AgentState } from '../domain/agent/agent-state.js';
 import { type AlignmentSettings, noAlignmentPolicies } from '../domain/agent/alignment-state.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
-import { endedPodOf, setAsideFileName } from '../domain/agent/set-aside.js';
+import { endedPodOf } from '../domain/agent/set-aside.js';
+import { setAsideFileName } from '../domain/agent/set-aside-state.js';
 import { defaultSettings } from '../domain/agent/settings.js';
 import { cpuCheckpointName } from '../domain/checkpoints/cpu-checkpoint.js';
 import { draCheckpointName } from '../domain/checkpoints/dra-checkpoint.js';

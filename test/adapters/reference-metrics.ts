@@ -141,7 +141,7 @@ export const ours: readonly Difference[] = [
   ['kubelet_cpu_manager_allocation_per_numa', 'the reference has it as soon as a container has CPUs of its own; the recorded node had none'],
   ['dra_grpc_operations_duration_seconds', 'the reference has it as soon as a DRA driver is called; the recorded node had none'],
   ['csi_operations_seconds', 'the reference has it as soon as a CSI driver is called; the recorded node had none'],
-  ['kubelet_ts_*', 'what only this agent has: its addon, notices that were lost, events that were dropped'],
+  ['kubelet_ts_*', 'what only this agent has: its addon, notices that were lost, events that were dropped, state files that cannot be written'],
   ['nodejs_*', goRuntime],
   ['process_cpu_user_seconds_total', 'prom-client splits the CPU time'],
   ['process_cpu_system_seconds_total', 'prom-client splits the CPU time'],

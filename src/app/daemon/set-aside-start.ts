@@ -1,6 +1,5 @@
 // The pods to set aside, from the ends of earlier agents. An unreadable file never prevents a start.
-import { setAsideFileName } from '../../domain/agent/set-aside.js';
-import type { SetAsideSettings } from '../../domain/agent/set-aside-state.js';
+import { type SetAsideSettings, setAsideFileName } from '../../domain/agent/set-aside-state.js';
 import type { Call } from '../../ports/operation.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';

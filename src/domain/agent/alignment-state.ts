@@ -5,6 +5,7 @@ import type { ResourceList } from '../../ports/model/container.js';
 import type { MachineTopology } from '../../ports/outbound/machine.js';
 import { type ContainerName, cpuCheckpointName } from '../checkpoints/cpu-checkpoint.js';
 import { memoryCheckpointName } from '../checkpoints/memory-checkpoint.js';
+import { isUnsaved, newStateFileWriter, type StateFileWriter } from '../checkpoints/state-file-writer.js';
 import { type CpuManager, startCpuManager } from '../cpu-manager/cpu-manager.js';
 import type { CpuOptionGates } from '../cpu-manager/cpu-options.js';
 import type { MemoryReservation } from '../memory-manager/machine-memory.js';
@@ -12,6 +13,8 @@ import { type MemoryManager, startMemoryManager } from '../memory-manager/memory
 import { newTopologyManager, type TopologyManager } from '../topology-manager/topology-manager.js';
 import type { CpuSet } from '../values/cpu-set.js';
 import { parseQuantity } from '../values/quantity.js';
+
+export const stateFileMachine = 'state-file';
 
 /** The configured policies. */
 export interface AlignmentPolicies {
@@ -58,22 +61,6 @@ export const noAlignmentPolicies: AlignmentPolicies = {
   reservedMemory: [],
 };
 
-/** One state file: its content on disk, and the containers that wait for the next content. */
-export interface StateFile {
-  readonly name: string;
-  /** Null if absent. */
-  written: string | null;
-  /** In progress; null: none. */
-  writing: string | null;
-  /** Pods whose allocation isn't in the file yet; those in the write in progress. */
-  unsaved: Set<string>;
-  inWrite: Set<string>;
-  /** Why the last write failed, and how often in a row; null: it didn't. */
-  problem: string | null;
-  failures: number;
-  retryAt: Micros | null;
-}
-
 export interface AlignmentCounters {
   admissions: number;
   admissionErrors: number;
@@ -115,8 +102,9 @@ export interface AlignmentState {
   readonly cpu: CpuManager;
   readonly memory: MemoryManager;
   readonly topology: TopologyManager;
-  readonly cpuFile: StateFile;
-  readonly memoryFile: StateFile;
+  /** By their texts. */
+  readonly cpuFile: StateFileWriter<string>;
+  readonly memoryFile: StateFileWriter<string>;
   /** Pods whose runs wait for a state file. */
   readonly waiting: Set<string>;
   readonly reconcile: CpuReconcile;
@@ -164,8 +152,8 @@ export function startAlignment(settings: AlignmentSettings): AlignmentStart {
       cpu: cpu.manager,
       memory: memory.manager,
       topology: topology.manager,
-      cpuFile: newStateFile(cpuCheckpointName, stateFiles.cpu),
-      memoryFile: newStateFile(memoryCheckpointName, stateFiles.memory),
+      cpuFile: newFile(cpuCheckpointName, stateFiles.cpu),
+      memoryFile: newFile(memoryCheckpointName, stateFiles.memory),
       waiting: new Set(),
       reconcile: { pool: null, dirty: false, retryAt: null, lastAt: 0, updating: new Map(), waiting: new Map(), failed: false },
       counters: { admissions: 0, admissionErrors: 0, cpuPinnings: 0, cpuPinningErrors: 0, memoryPinnings: 0, memoryPinningErrors: 0, ...newAlignedCounts(cpu.manager) },
@@ -185,13 +173,14 @@ function newAlignedCounts({ policy }: CpuManager): Pick<AlignmentCounters, 'alig
   };
 }
 
-function newStateFile(name: string, written: string | null): StateFile {
-  return { name, written, writing: null, unsaved: new Set(), inWrite: new Set(), problem: null, failures: 0, retryAt: null };
+/** Written before a container with such an allocation is created. */
+function newFile(name: string, text: string | null): StateFileWriter<string> {
+  return newStateFileWriter(name, { machine: stateFileMachine, key: name }, text, { isRequired: true });
 }
 
-/** Null: nothing that the pod was given waits to be written. */
+/** Null: no allocation of the pod waits to be written. */
 export function unsavedProblem({ cpuFile, memoryFile }: AlignmentState, uid: string): { readonly message: string | null } | null {
-  const files = [cpuFile, memoryFile].filter(({ unsaved, inWrite }) => unsaved.has(uid) || inWrite.has(uid));
+  const files = [cpuFile, memoryFile].filter((file) => isUnsaved(file, uid));
   if (files.length === 0) return null;
   return { message: files.find(({ problem, writing }) => problem !== null && writing === null)?.problem ?? null };
 }

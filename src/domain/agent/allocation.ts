@@ -63,7 +63,7 @@ function recordPodLevel({ allocation }: AgentState, uid: string, podLevel: Resou
 
 function touch(file: CheckpointFile, uid: string): void {
   file.dirty = true;
-  file.unsaved.add(uid);
+  file.writer.unsaved.add(uid);
 }
 
 const nothingActuated: ActuatedResources = { containers: new Map(), pod: null };

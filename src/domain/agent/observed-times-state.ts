@@ -1,8 +1,11 @@
 // What the agent keeps to write down the observed times of pods and containers, and what it takes over from the previous agent: see `observed-times.ts`.
 import type { Micros } from '../../ports/micros.js';
-import { type ObservedPodTimes, readObservedTimes } from '../checkpoints/observed-times.js';
+import { type ObservedPodTimes, observedTimesFileName, readObservedTimes } from '../checkpoints/observed-times.js';
+import { newStateFileWriter, type StateFileWriter } from '../checkpoints/state-file-writer.js';
 import type { PodCache } from '../pod-cache/pod-cache.js';
 import type { PodStart } from './pod-start-state.js';
+
+export const observedTimesAddress = { machine: 'observed-times', key: '' } as const;
 
 export interface ObservedTimesSettings {
   /** Text of the state file `observed_times_state`; null if absent. */
@@ -24,12 +27,15 @@ export interface ObservedTimesState {
   upTo: Micros | null;
   /** The next write is not before this. */
   nextAt: Micros;
-  failures: number;
-  isUnsaved: boolean;
+  /** Of the texts; raised by each change that must be on disk. */
+  revision: number;
+  /** By the revision; 0 is the file of the previous agent. */
+  readonly file: StateFileWriter<number>;
 }
 
 export function newObservedTimes(): ObservedTimesState {
-  return { texts: new Map(), changedStarts: new Set(), recalled: new Set(), upTo: null, nextAt: Number.NEGATIVE_INFINITY, failures: 0, isUnsaved: false };
+  const file = newStateFileWriter(observedTimesFileName, observedTimesAddress, 0, { isRequired: false });
+  return { texts: new Map(), changedStarts: new Set(), recalled: new Set(), upTo: null, nextAt: Number.NEGATIVE_INFINITY, revision: 0, file };
 }
 
 interface Target {

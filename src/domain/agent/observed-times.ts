@@ -2,29 +2,23 @@
 // on timestamps after a restart of the agent, even if the wall clock was set meanwhile.
 //
 //   a start or an end is observed -> write at once -> the next write a second later at the earliest
-//                                                 -> failed: retried after a pause that doubles
 //
 // Invariants: what is not in the file has happened after its `upTo`, so that a time that wasn't written in time is wrong by no more than what has passed
 // since then. Entries of the previous agent are kept until every source has reported and the runtime was listed.
 
 import type { Micros } from '../../ports/micros.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import { doubledPause } from '../backoff/doubled-pause.js';
 import { type ObservedContainerTimes, observedTimesFileName, writeObservedPod, writeObservedTimes } from '../checkpoints/observed-times.js';
-import type { Reply } from '../kernel/machine.js';
+import { mayWrite, stateFileWritten, writeStateFile } from '../checkpoints/state-file-writer.js';
 import { deleteFromPodCache } from '../pod-cache/pod-cache.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { isAside } from './aside-pods.js';
-import { recallTimes } from './observed-times-state.js';
-
-export const observedTimesAddress = { machine: 'observed-times', key: '' };
+import { observedTimesAddress, recallTimes } from './observed-times-state.js';
+import type { AnswerOf } from './part.js';
 
 /** Between writes: many pods that start at a time are written together. */
 const pause: Micros = 1_000_000;
-const firstRetryPause: Micros = 1_000_000;
-const longestRetryPause: Micros = 60_000_000;
 
 /** At the start of the agent. An unreadable file never prevents it: then the timestamps count. */
 export function beginObservedTimes({ state, turn }: AgentContext): void {
@@ -38,31 +32,24 @@ export function planObservedTimes(context: AgentContext): void {
   const { observed, cache, settings } = state;
   if (settings.observedTimes.bootId === '') return;
   if (observed.recalled.size > 0 && isComplete(state)) forgetRecalled(state);
-  if (observed.changedStarts.size === 0 && cache.changedMoments.size === 0 && !observed.isUnsaved) return;
-  if (turn.inFlight(observedTimesAddress, 'write')) return;
+  const { file } = observed;
+  if (observed.changedStarts.size === 0 && cache.changedMoments.size === 0 && file.onDisk === observed.revision) return;
+  if (!mayWrite(file, turn.now)) return;
   if (turn.now < observed.nextAt) {
     turn.wakeAt(observedTimesAddress, observed.nextAt);
     return;
   }
-  takeChanges(state);
-  if (!observed.isUnsaved) return;
-  observed.isUnsaved = false;
+  if (takeChanges(state)) observed.revision++;
+  if (file.onDisk === observed.revision) return;
   observed.nextAt = turn.now + pause;
   if (isComplete(state)) observed.upTo = settings.runtimeTellsChanges ? turn.now : cache.globalTime;
   const { bootId, bootedAt } = settings.observedTimes;
   const text = writeObservedTimes(bootId, observed.upTo === null ? null : Math.max(0, observed.upTo - bootedAt), observed.texts);
-  turn.ask('stateFiles.write', observedTimesAddress, 'write', { name: observedTimesFileName, text });
+  writeStateFile(file, observed.revision, text, turn);
 }
 
-export function observedTimesReplied({ state, turn }: AgentContext, { outcome }: Reply<AgentOperations>): void {
-  const { observed } = state;
-  if (outcome.ok) {
-    observed.failures = 0;
-    return;
-  }
-  observed.isUnsaved = true;
-  observed.nextAt = turn.now + doubledPause(firstRetryPause, longestRetryPause, observed.failures++);
-  turn.log('error', 'Failed to save state', { file: observedTimesFileName, err: outcome.error.message });
+export function observedTimesWritten({ state, turn }: AgentContext, answer: AnswerOf<'stateFiles.write'>): void {
+  stateFileWritten(state.observed.file, answer, turn);
 }
 
 /** Every pod of this node is known, and each of its containers as the runtime has it. */
@@ -70,19 +57,22 @@ function isComplete({ cache, config }: AgentState): boolean {
   return cache.globalTime !== null && cache.behind.size === 0 && areAllSourcesReady(config);
 }
 
-function takeChanges(state: AgentState): void {
+/** True: an entry differs from the last write. */
+function takeChanges(state: AgentState): boolean {
   const { observed, cache, podStarts } = state;
+  let isChanged = false;
   for (const uid of new Set([...observed.changedStarts, ...cache.changedMoments])) {
     const start = podStarts.get(uid);
     const moments = cache.moments.get(uid);
     const text = start === undefined && moments === undefined ? undefined : podText(state, uid);
     if (observed.texts.get(uid) === text) continue;
-    observed.isUnsaved = true;
+    isChanged = true;
     if (text === undefined) observed.texts.delete(uid);
     else observed.texts.set(uid, text);
   }
   observed.changedStarts.clear();
   cache.changedMoments.clear();
+  return isChanged;
 }
 
 function podText({ cache, podStarts, settings }: AgentState, uid: string): string {

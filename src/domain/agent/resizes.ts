@@ -9,7 +9,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { areResourcesChanged } from '../allocation/allocated-pod.js';
-import { conditionsOf, isAllocationKnown, type RetryTrigger, setConditions } from '../allocation/allocation-state.js';
+import { allocationMachine, conditionsOf, isAllocationKnown, type RetryTrigger, setConditions } from '../allocation/allocation-state.js';
 import { conditionsInApi, isNews, noResize, type ResizeConditions, withInProgress, withPending } from '../allocation/resize-conditions.js';
 import { countRequested } from '../allocation/resize-counts.js';
 import { infeasibleResize } from '../allocation/resize-gate.js';
@@ -23,7 +23,7 @@ import { compareQuantities, zeroQuantity } from '../values/quantity.js';
 import { isActive } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import { allocate, putAllocated } from './allocation.js';
-import { allocationMachine, readAllocation } from './allocation-files.js';
+import { readAllocation } from './allocation-files.js';
 import { admitResize, preemptPods } from './pod-admission.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { dispatchUpdate } from './worker-effects.js';

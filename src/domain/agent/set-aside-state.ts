@@ -12,6 +12,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import { doubledPause } from '../backoff/doubled-pause.js';
+import { newStateFileWriter, type StateFileWriter } from '../checkpoints/state-file-writer.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 import { compareInstants, microsBetween } from '../values/instant.js';
 import { microsPerMinute } from '../values/time.js';
@@ -76,11 +77,14 @@ export interface SetAsideState {
   readonly pods: Map<string, SetAsidePod>;
   /** Ends that no longer count, by their files: timestamps are unreliable after a change of the wall clock. */
   readonly forgiven: Set<string>;
-  /** The file is behind. */
-  isUnsaved: boolean;
-  /** After a failed write: not before this. */
-  retryAt: Micros;
+  /** Of `forgiven`; raised by each change that must be on disk. */
+  revision: number;
+  /** By the revision; 0 is the file of the previous agent. */
+  readonly file: StateFileWriter<number>;
 }
+
+export const setAsideMachine = 'set-aside';
+export const setAsideFileName = 'set_aside_pods';
 
 /** Ends within this are the same fault. */
 export const endsWithin: Micros = 10 * microsPerMinute;
@@ -119,7 +123,8 @@ export function newSetAside({ ends, forgiven: text }: SetAsideSettings): SetAsid
       shownUntil: at,
     });
   }
-  return { pods, forgiven, isUnsaved: false, retryAt: Number.NEGATIVE_INFINITY };
+  const file = newStateFileWriter(setAsideFileName, { machine: setAsideMachine, key: '' }, 0, { isRequired: false });
+  return { pods, forgiven, revision: 0, file };
 }
 
 /** The ends that belong together, oldest first, up to the last one: the second within ten minutes of the first, and every later one. */

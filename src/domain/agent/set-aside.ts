@@ -9,6 +9,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { mayWrite, stateFileWritten, writeStateFile } from '../checkpoints/state-file-writer.js';
 import { canonicalJson, hashText } from '../kernel/canonical.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import { areAllSourcesReady, type DeliveryOp, type PodConfigState, type PodSource } from '../pod-sources/pod-config.js';
@@ -20,14 +21,12 @@ import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { isAside } from './aside-pods.js';
 import { requestPodRelist } from './looks.js';
+import type { AnswerOf } from './part.js';
 import { putPod, removePod, uidOf } from './pod-index.js';
-import { changePauseOf, endsWithin, type PodEnd, pauseOf, type SetAsidePod, writeForgiven } from './set-aside-state.js';
+import { changePauseOf, endsWithin, type PodEnd, pauseOf, type SetAsidePod, setAsideMachine, writeForgiven } from './set-aside-state.js';
 
-export const setAsideMachine = 'set-aside';
-export const setAsideFileName = 'set_aside_pods';
 const setAsideReason = 'PodSetAside';
 const triedAgainReason = 'PodTriedAgain';
-const fileAddress: Address = { machine: setAsideMachine, key: '' };
 const retryPause: Micros = 60 * microsPerSecond;
 const imagesKey = 'images/';
 
@@ -251,30 +250,25 @@ function forgive({ state, turn }: AgentContext, pod: SetAsidePod): void {
   const { setAside } = state;
   setAside.pods.delete(pod.uid);
   for (const file of pod.files) setAside.forgiven.add(file);
-  setAside.isUnsaved = true;
+  setAside.revision++;
   turn.log('info', 'A pod that was set aside is well again', { pod: `${pod.namespace}/${pod.name}`, podUID: pod.uid });
 }
 
 /** At the end of a step. */
 export function planSetAsideFile({ state, turn }: AgentContext): void {
-  const { setAside } = state;
-  if (!setAside.isUnsaved || turn.inFlight(fileAddress, 'file') || turn.now < setAside.retryAt) return;
-  setAside.isUnsaved = false;
-  turn.ask('stateFiles.write', fileAddress, 'file', { name: setAsideFileName, text: writeForgiven(setAside.forgiven) });
+  const { file, revision, forgiven } = state.setAside;
+  if (file.onDisk !== revision && mayWrite(file, turn.now)) writeStateFile(file, revision, writeForgiven(forgiven), turn);
 }
 
-export function setAsideReplied({ state, turn }: AgentContext, { address, op, outcome }: Reply<AgentOperations>): void {
-  if (op === 'runtime.inspectPod') {
-    const pod = state.setAside.pods.get(address.key);
-    if (pod !== undefined && outcome.ok) pod.images = (outcome.value?.containers ?? []).flatMap(({ imageId, imageRef }) => [imageId, imageRef]);
-    else turn.wakeAt(addressOf(`${imagesKey}${address.key}`), turn.now + retryPause);
-    return;
-  }
-  if (outcome.ok) return;
-  state.setAside.isUnsaved = true;
-  state.setAside.retryAt = turn.now + retryPause;
-  turn.log('error', 'Failed to save which pods are well again', { file: setAsideFileName, err: outcome.error.message });
-  turn.wakeAt(fileAddress, state.setAside.retryAt);
+export function setAsideWritten({ state, turn }: AgentContext, answer: AnswerOf<'stateFiles.write'>): void {
+  stateFileWritten(state.setAside.file, answer, turn);
+}
+
+/** The images of its containers are known. @param uid of the pod */
+export function asideInspected({ state, turn }: AgentContext, uid: string, { outcome }: AnswerOf<'runtime.inspectPod'>): void {
+  const pod = state.setAside.pods.get(uid);
+  if (pod !== undefined && outcome.ok) pod.images = (outcome.value?.containers ?? []).flatMap(({ imageId, imageRef }) => [imageId, imageRef]);
+  else turn.wakeAt(addressOf(`${imagesKey}${uid}`), turn.now + retryPause);
 }
 
 function podEvent({ turn }: AgentContext, { namespace, name, uid }: SetAsidePod, type: 'Normal' | 'Warning', reason: string, message: string): void {

@@ -10,29 +10,24 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { actuatedPodsCheckpointName, allocatedPodsCheckpointName, type PodResourceEntry } from '../checkpoints/pod-resources-checkpoint.js';
+import { forgetUnsaved, isUnsaved, newStateFileWriter, type StateFileWriter } from '../checkpoints/state-file-writer.js';
 import type { ResizeGates } from './allocated-pod.js';
 import { noResize, type ResizeConditions } from './resize-conditions.js';
+
+export const allocationMachine = 'allocation';
 
 /** What made the agent try resizes that wait: the label `retry_trigger`. */
 export type RetryTrigger = 'pods_added' | 'pod_updated' | 'pods_removed' | 'pod_terminated' | 'pod_resized' | 'periodic_retry';
 
 export interface CheckpointFile {
-  readonly name: string;
+  /** By the checksum. */
+  readonly writer: StateFileWriter<number>;
   /** false: the read is in progress, or has failed. */
   isRead: boolean;
   /** Something was put into it that isn't on disk; what only went is taken out with the next change. */
   dirty: boolean;
-  /** The checksum of the file; null: unknown. */
-  checksum: number | null;
-  /** The checksum of the text being written. */
-  writing: number | null;
-  /** Pods whose entries are not on disk yet, and wait for a write or for the one in progress. */
-  unsaved: Set<string>;
-  inWrite: Set<string>;
   /** Runs that wait for the write in progress. */
   readonly waiting: Set<string>;
-  failures: number;
-  retryAt: Micros | null;
 }
 
 /** For metrics. */
@@ -75,16 +70,15 @@ export function newAllocation(gates: ResizeGates): AllocationState {
     resized: new Map(),
     retryAt: 0,
     plannedAt: null,
-    files: { allocated: newFile(allocatedPodsCheckpointName), actuated: newFile(actuatedPodsCheckpointName) },
+    files: { allocated: newFile(allocatedPodsCheckpointName, 'allocated'), actuated: newFile(actuatedPodsCheckpointName, 'actuated') },
     counters: { requested: new Map(), infeasible: new Map(), deferredAccepted: new Map() },
   };
 }
 
-function newFile(name: string): CheckpointFile {
-  return {
-    ...{ name, isRead: false, dirty: false, checksum: null, writing: null, unsaved: new Set<string>(), inWrite: new Set<string>() },
-    ...{ waiting: new Set<string>(), failures: 0, retryAt: null },
-  };
+/** After a failed write pods continue, as with the Go kubelet. */
+function newFile(name: string, key: string): CheckpointFile {
+  const writer = newStateFileWriter<number>(name, { machine: allocationMachine, key }, null, { isRequired: false });
+  return { writer, isRead: false, dirty: false, waiting: new Set() };
 }
 
 export function isAllocationKnown({ files }: AllocationState): boolean {
@@ -92,14 +86,17 @@ export function isAllocationKnown({ files }: AllocationState): boolean {
 }
 
 /** Whether a pod's allocation is on disk, or couldn't be written. */
-export function isSaved({ unsaved, inWrite }: CheckpointFile, uid: string): boolean {
-  return !unsaved.has(uid) && !inWrite.has(uid);
+export function isSaved({ writer }: CheckpointFile, uid: string): boolean {
+  return !isUnsaved(writer, uid);
 }
 
 /** Forgets a removed pod in memory; the files follow with their next change. */
 export function forgetAllocation(state: AllocationState, uid: string): void {
   for (const kept of [state.allocated, state.actuated, state.desired, state.conditions, state.victims, state.resized]) kept.delete(uid);
-  for (const { unsaved, inWrite, waiting } of [state.files.allocated, state.files.actuated]) for (const kept of [unsaved, inWrite, waiting]) kept.delete(uid);
+  for (const { writer, waiting } of [state.files.allocated, state.files.actuated]) {
+    forgetUnsaved(writer, uid);
+    waiting.delete(uid);
+  }
   const at = state.pending.indexOf(uid);
   if (at >= 0) state.pending.splice(at, 1);
 }

@@ -2,11 +2,11 @@
 //
 // Invariants: a claim is in `claims`, with the pod, and on disk, before a driver is asked to prepare it, and is removed only after all its drivers have
 // unprepared it; one task at a time works on a claim.
-import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ResourceClaim } from '../../ports/model/resource-claim.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type ClaimDevice, type ClaimState, draCheckpointName, readDraCheckpoint, writeDraCheckpoint } from '../checkpoints/dra-checkpoint.js';
+import { newStateFileWriter, type StateFileWriter } from '../checkpoints/state-file-writer.js';
 import type { Turn } from '../kernel/machine.js';
 import { byCodeUnits } from '../values/text-order.js';
 import type { UsedClaim } from './pod-claims.js';
@@ -50,16 +50,6 @@ export interface DraTaskCall {
   error: string | null;
 }
 
-export interface DraFile {
-  /** Of the claims; raised by each change that must be on disk. */
-  revision: number;
-  savedRevision: number;
-  /** The revision being written; null: none. */
-  writing: number | null;
-  failures: number;
-  retryAt: Micros | null;
-}
-
 export interface DraManager {
   /** By `<namespace>/<name>`. */
   readonly claims: Map<string, ClaimRecord>;
@@ -67,7 +57,10 @@ export interface DraManager {
   readonly tasks: Map<string, DraTask>;
   /** Pods whose claims could not be prepared when it was tried last. */
   readonly failedPods: Set<string>;
-  readonly file: DraFile;
+  /** Of the claims; raised by each change that must be on disk. */
+  revision: number;
+  /** By the revision. */
+  readonly file: StateFileWriter<number>;
 }
 
 /** The interface of the work on claims to its surroundings. */
@@ -85,8 +78,9 @@ export const draFileAddress = { machine: 'dra-file', key: '' } as const;
 
 /** @param text the previous agent's state file; null if absent */
 export function startDraManager(text: string | null): { readonly ok: true; readonly manager: DraManager } | { readonly ok: false; readonly error: string } {
-  const file: DraFile = { revision: text === null ? 1 : 0, savedRevision: 0, writing: null, failures: 0, retryAt: null };
-  const manager: DraManager = { claims: new Map(), tasks: new Map(), failedPods: new Set(), file };
+  // A missing file is written at once.
+  const file = newStateFileWriter(draCheckpointName, draFileAddress, 0, { isRequired: true });
+  const manager: DraManager = { claims: new Map(), tasks: new Map(), failedPods: new Set(), revision: text === null ? 1 : 0, file };
   if (text === null) return { ok: true, manager };
   const read = readDraCheckpoint(text);
   if (!read.ok)

@@ -81,6 +81,10 @@ export function fileSaved(manager: DraManager, context: DraContext): void {
   for (const task of [...manager.tasks.values()]) if (task.phase === 'save' || task.phase === 'saveEnd') advance(manager, task, context);
 }
 
+function isOnDisk({ file }: DraManager, { revision }: DraTask): boolean {
+  return file.onDisk !== null && file.onDisk >= revision;
+}
+
 /** Whether a task waits for the file to be on disk. */
 export function isFileAwaited({ tasks }: DraManager): boolean {
   return [...tasks.values()].some(({ phase }) => phase === 'save' || phase === 'saveEnd');
@@ -103,13 +107,13 @@ function advance(manager: DraManager, task: DraTask, context: DraContext): void 
       lock(manager, task, context);
       return;
     case 'save':
-      if (manager.file.savedRevision >= task.revision) callDrivers(manager, task, 'draPlugin.prepare', context);
+      if (isOnDisk(manager, task)) callDrivers(manager, task, 'draPlugin.prepare', context);
       return;
     case 'call':
       if ([...task.calls.values()].every(({ answered }) => answered)) called(manager, task, context);
       return;
     case 'saveEnd':
-      if (manager.file.savedRevision >= task.revision) end(manager, task, null, context);
+      if (isOnDisk(manager, task)) end(manager, task, null, context);
       return;
     case 'done':
       return;
@@ -179,9 +183,9 @@ function note(manager: DraManager, task: DraTask): void {
     }
     if (claim.podUids.has(task.podUid)) continue;
     claim.podUids.add(task.podUid);
-    manager.file.revision++;
+    manager.revision++;
   }
-  task.revision = manager.file.revision;
+  task.revision = manager.revision;
 }
 
 function lockedClaims({ claims }: DraManager, { locked }: DraTask): readonly ClaimRecord[] {
@@ -193,7 +197,7 @@ function release(manager: DraManager, task: DraTask, context: DraContext): void 
   for (const claim of lockedClaims(manager, task)) {
     if (claim.podUids.size === 1) continue;
     claim.podUids.delete(task.podUid);
-    manager.file.revision++;
+    manager.revision++;
   }
   callDrivers(manager, task, 'draPlugin.unprepare', context);
 }
@@ -225,17 +229,16 @@ function called(manager: DraManager, task: DraTask, context: DraContext): void {
     end(manager, task, error, context);
     return;
   }
-  const { file } = manager;
   for (const claim of lockedClaims(manager, task)) {
     if (task.kind === 'prepare') {
-      if (!claim.prepared && claim.drivers.size > 0) file.revision++;
+      if (!claim.prepared && claim.drivers.size > 0) manager.revision++;
       claim.prepared = true;
     } else if (claim.podUids.has(task.podUid)) {
       manager.claims.delete(claimKey(claim.namespace, claim.name));
-      file.revision++;
+      manager.revision++;
     }
   }
-  task.revision = file.revision;
+  task.revision = manager.revision;
   task.phase = 'saveEnd';
   advance(manager, task, context);
 }

@@ -12,6 +12,8 @@ import type { AgentState } from '../agent/agent-state.js';
 import type { AlignedAt } from '../agent/alignment-state.js';
 import { setAsideUids } from '../agent/aside-pods.js';
 import type { KubeletState } from '../agent/kubelet.js';
+import { stateFilesOf } from '../agent/state-files.js';
+import { unwrittenSeconds } from '../checkpoints/state-file-writer.js';
 import { podCertificateStates } from '../pod-certificates/pod-certificates.js';
 import type { PodWorkerRecord } from '../pod-workers/pod-worker-record.js';
 import { stateOf } from '../pod-workers/pod-worker-record.js';
@@ -54,6 +56,7 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt,
     ...pluginReadings(agent),
     ...orphanReadings(agent),
     ...asideReadings(agent),
+    ...stateFileReadings(agent, read.now),
     ['kubelet_graceful_shutdown_start_time_seconds', {}, wholeSeconds(agent.shutdown.manager.startedAt)],
     ['kubelet_graceful_shutdown_end_time_seconds', {}, wholeSeconds(agent.shutdown.manager.endedAt)],
     ['kubelet_pleg_last_seen_seconds', {}, agent.pleg.lastRelist === null ? 0 : Math.floor(epochMicros(instantAfter(read.wall, agent.pleg.lastRelist - read.now)) / 1e6)],
@@ -68,6 +71,11 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt,
 /** Pods whose objects can't be read are left alone, too, but not for what they did to the kubelet. */
 export function asideReadings(agent: Pick<AgentState, 'setAside'>): readonly KubeletReading[] {
   return [['kubelet_ts_pods_set_aside', {}, setAsideUids(agent).length]];
+}
+
+/** For how long the content of each state file has been out of date on disk. */
+export function stateFileReadings(agent: Parameters<typeof stateFilesOf>[0], now: Micros): readonly KubeletReading[] {
+  return stateFilesOf(agent).map((file) => ['kubelet_ts_state_file_unwritten_seconds', { file: file.name }, unwrittenSeconds(file, now)]);
 }
 
 function claimReadings({ dra }: AgentState): readonly KubeletReading[] {

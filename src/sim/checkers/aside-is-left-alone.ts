@@ -2,7 +2,7 @@
 
 import type { KubeletOperations } from '../../domain/agent/kubelet.js';
 import { logRotationMachine } from '../../domain/agent/log-rotation.js';
-import { setAsideMachine } from '../../domain/agent/set-aside.js';
+import { setAsideMachine } from '../../domain/agent/set-aside-state.js';
 import type { Command } from '../../domain/kernel/machine.js';
 import type { CheckedNode, Checker } from './checker.js';
 

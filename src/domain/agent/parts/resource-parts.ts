@@ -1,15 +1,17 @@
 // Parts of the container manager: what pods are granted of the node, and cgroups.
+import { allocationMachine } from '../../allocation/allocation-state.js';
 import { draFileReplied, planDraFile } from '../../dra-manager/dra-file.js';
 import { draFileAddress, draTaskMachine } from '../../dra-manager/dra-state.js';
 import { draTaskReplied } from '../../dra-manager/dra-tasks.js';
-import { allocationMachine, allocationReplied, planAllocationFiles, readAllocation } from '../allocation-files.js';
+import { stateFileMachine } from '../alignment-state.js';
+import { allocationRead, allocationWritten, planAllocationFiles, readAllocation } from '../allocation-files.js';
 import { beginCgroupLook, cgroupLookAddress, cgroupLookReplied, planCgroupLook } from '../cgroup-look.js';
 import { claimsAddress, draContext } from '../claims.js';
 import { cpuReconcileAddress, cpuUpdateMachine, cpuUpdateReplied, planCpuReconcile } from '../cpu-reconcile.js';
 import { nodeCgroupMachine, nodeCgroupReplied, nodeCgroupsWoken, planNodeCgroups } from '../node-cgroups.js';
 import type { AgentPart } from '../part.js';
 import { allocationWoken, beginResizes, planResizes } from '../resizes.js';
-import { planStateFiles, stateFileMachine, stateFileReplied } from '../state-files.js';
+import { planStateFiles, stateFileReplied } from '../state-files.js';
 import { drain } from '../sync-loop.js';
 
 /** Handled at the end of the step. */
@@ -39,7 +41,7 @@ export const cpuManager: AgentPart = {
 export const managerStateFiles: AgentPart = {
   name: 'managerStateFiles',
   settle: planStateFiles,
-  machines: { [stateFileMachine]: { replied: stateFileReplied, woken: whenSettled } },
+  machines: { [stateFileMachine]: { replies: { 'stateFiles.write': stateFileReplied }, woken: whenSettled } },
 };
 
 /** `pkg/kubelet/cm/dra`. */
@@ -58,9 +60,11 @@ export const draManager: AgentPart = {
       },
     },
     [draFileAddress.machine]: {
-      replied: (context, _key, reply) => {
-        const { dra } = context.state;
-        if (dra !== null) draFileReplied(dra, reply, draContext(context));
+      replies: {
+        'stateFiles.write': (context, _key, answer) => {
+          const { dra } = context.state;
+          if (dra !== null) draFileReplied(dra, answer, draContext(context));
+        },
       },
       woken: whenSettled,
     },
@@ -80,8 +84,11 @@ export const allocationManager: AgentPart = {
   },
   machines: {
     [allocationMachine]: {
-      replied: (context, key, reply) => {
-        if (allocationReplied(context, key, reply)) drain(context);
+      replies: {
+        'stateFiles.read': (context, key, answer) => {
+          if (allocationRead(context, key, answer)) drain(context);
+        },
+        'stateFiles.write': allocationWritten,
       },
       woken: allocationWoken,
     },

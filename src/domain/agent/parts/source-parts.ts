@@ -3,9 +3,11 @@ import { mergeSet } from '../../pod-sources/pod-config.js';
 import { adopted, releasedSets } from '../adopted-pods.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AgentEvent } from '../agent-state.js';
-import { beginObservedTimes, observedTimesAddress, observedTimesReplied, planObservedTimes } from '../observed-times.js';
+import { beginObservedTimes, observedTimesWritten, planObservedTimes } from '../observed-times.js';
+import { observedTimesAddress } from '../observed-times-state.js';
 import type { AgentPart } from '../part.js';
-import { beginSetAside, planSetAsideFile, setAsideMachine, setAsideReplied, setAsideWoken } from '../set-aside.js';
+import { asideInspected, beginSetAside, planSetAsideFile, setAsideWoken, setAsideWritten } from '../set-aside.js';
+import { setAsideMachine } from '../set-aside-state.js';
 import { deliver, deliverReturned } from '../sync-loop.js';
 
 /** `pkg/kubelet/config`: merges the sets of the sources. */
@@ -31,7 +33,12 @@ export const setAside: AgentPart = {
   name: 'setAside',
   start: beginSetAside,
   settle: deliverReturned,
-  machines: { [setAsideMachine]: { replied: (context, _key, reply) => setAsideReplied(context, reply), woken: setAsideWoken } },
+  machines: {
+    [setAsideMachine]: {
+      replies: { 'runtime.inspectPod': asideInspected, 'stateFiles.write': (context, _key, answer) => setAsideWritten(context, answer) },
+      woken: setAsideWoken,
+    },
+  },
 };
 
 /** Its file has what the whole step has set aside. */
@@ -44,7 +51,7 @@ export const observedTimes: AgentPart = {
   settle: planObservedTimes,
   machines: {
     [observedTimesAddress.machine]: {
-      replied: (context, _key, reply) => observedTimesReplied(context, reply),
+      replies: { 'stateFiles.write': (context, _key, answer) => observedTimesWritten(context, answer) },
       // Planned at the end of the step.
       woken: () => {},
     },

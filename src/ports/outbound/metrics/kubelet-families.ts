@@ -162,6 +162,7 @@ export const kubeletFamilies = {
   kubelet_ts_lost_notices_total: counter('Times that change notifications of a source were lost and everything was read again.', ['source']),
   kubelet_ts_native_addon: gauge('1: the native addon is in use, 0: the fallback in JavaScript.'),
   kubelet_ts_pods_set_aside: gauge('Pods that are set aside because their input ended the kubelet more than once.'),
+  kubelet_ts_state_file_unwritten_seconds: gauge('Seconds for which a state file on disk has been out of date; 0: it is current.', ['file']),
   kubelet_ts_trace_spans_dropped_total: counter('Trace spans that were dropped.'),
 } as const;
 
