@@ -193,7 +193,7 @@ const agentModule = module((bind) => {
         },
         fatal: (error, input) => {
           const { agent } = kernel.state;
-          const file = endedSteps.write(error, input, agent, clock.wall(), own);
+          const file = endedSteps.write(error, input, agent, { now: clock.now(), wall: clock.wall() }, own);
           if (file !== null) own.log('error', 'A programmer error ends the agent', withPod(agent, { file, ...(agent.subject === null ? {} : { podUID: agent.subject }) }) ?? {});
           ending.fatal(error);
         },

@@ -10,7 +10,7 @@ export type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, Ku
 export type { NodeCgroupSettings } from './agent/node-cgroups-state.js';
 export type { NodeOverlay } from './agent/node-view.js';
 export type { ObservedTimesSettings } from './agent/observed-times-state.js';
-export type { PodEnd, SetAsideSettings } from './agent/set-aside-state.js';
+export type { BootMoment, PodEnd, SetAsideSettings } from './agent/set-aside-state.js';
 export { type AgentSettings, defaultSettings } from './agent/settings.js';
 export type { ResizeGates } from './allocation/allocated-pod.js';
 export type { AllocationState, CheckpointFile, ResizeCounters, RetryTrigger } from './allocation/allocation-state.js';

@@ -192,7 +192,7 @@ export class SimClusterNode {
   endedByError(): void {
     const { agent } = this;
     const { endedSteps } = this.host.state;
-    const pod = endedPodOf(agent);
+    const pod = endedPodOf(agent, this.world().now);
     if (pod !== null) endedSteps.push({ ...pod, at: this.world().wallOf(this.name), file: `ended-steps/${endedSteps.length}.json` });
     this.start();
   }

@@ -14,6 +14,12 @@ import { microsPerMinute } from '../../src/domain/values/time.js';
 import type { LogFields } from '../../src/ports/outbound/logger.js';
 
 const start = 1_800_000_000_000_000;
+const hour = 60 * microsPerMinute;
+
+/** @param up since the boot, by the clock that is never set */
+function clocksAt(wall: number, up = 0) {
+  return { now: up, wall: instantOf(wall) };
+}
 
 function stage(t: Test) {
   const root = mkdtempSync(join(tmpdir(), 'ended-steps-'));
@@ -63,7 +69,7 @@ t.test('no secret is in a file, wherever it comes from', async (t) => {
   } catch (thrown) {
     error = thrown;
   }
-  const files = [error, new Error(`failed with ${known}`)].map((thrown, i) => open().write(thrown, input, agent, instantOf(start + i), logger));
+  const files = [error, new Error(`failed with ${known}`)].map((thrown, i) => open().write(thrown, input, agent, clocksAt(start + i), logger));
   for (const file of files) {
     const text = readFileSync(file ?? '', 'utf8');
     t.notMatch(text, /[a-z]-secret|known-secret-value/);
@@ -78,11 +84,11 @@ t.test('they are read again by the next agent', async (t) => {
   const { agent, open, logger } = stage(t);
   t.strictSame(open().ends, []);
   agent.subject = 'u1';
-  const file = open().write(new TypeError('x'), { type: 'wake', address: { machine: 'sync', key: 'u1' } }, agent, instantOf(start), logger);
-  const end = { uid: 'u1', namespace: 'shop', name: 'web', version: null, manifestUid: 'u1', wasAside: false, at: instantOf(start), file };
+  const file = open().write(new TypeError('x'), { type: 'wake', address: { machine: 'sync', key: 'u1' } }, agent, clocksAt(start), logger);
+  const end = { uid: 'u1', namespace: 'shop', name: 'web', version: null, manifestUid: 'u1', wasAside: false, sinceBoot: null, at: instantOf(start), file };
   t.strictSame(open().ends, [end]);
   agent.subject = null;
-  open().write(new TypeError('x'), null, agent, instantOf(start + 1), logger);
+  open().write(new TypeError('x'), null, agent, clocksAt(start + 1), logger);
   t.equal(open().ends.length, 1, 'what is laid to no pod sets none aside');
 });
 
@@ -90,10 +96,10 @@ t.test('few are kept, and what cannot be read is passed by', async (t) => {
   const { agent, open, logger, directory, lines } = stage(t);
   agent.subject = 'u1';
   const steps = open();
-  for (let i = 0; i < 12; i++) steps.write(new Error('x'), null, agent, instantOf(start + i), logger);
+  for (let i = 0; i < 12; i++) steps.write(new Error('x'), null, agent, clocksAt(start + i), logger);
   t.equal(open().ends.length, 8);
   agent.subject = null;
-  for (let i = 20; i < 100; i++) steps.write(new Error('x'), null, agent, instantOf(start + i), logger);
+  for (let i = 20; i < 100; i++) steps.write(new Error('x'), null, agent, clocksAt(start + i), logger);
   open();
   t.ok(readdirSync(directory).length <= 64);
   for (const [i, text] of ['', '{', 'null', '[]', '{"kubeletTs":2}', '{"kubeletTs":1,"at":1,"pod":{"uid":7}}', '\0\0'].entries())
@@ -103,26 +109,63 @@ t.test('few are kept, and what cannot be read is passed by', async (t) => {
   t.equal(lines.length, 7, 'each is told of');
 });
 
+t.test('a wall clock that was set back changes neither their order nor which of them are kept', async (t) => {
+  const { agent, open, logger } = stage(t);
+  Object.assign(agent.settings, { observedTimes: { text: null, bootId: 'b', bootedAt: 100 } });
+  agent.subject = 'u1';
+  const walls = [...Array.from({ length: 6 }, (_, i) => start + i), ...Array.from({ length: 4 }, (_, i) => start - 2 * hour + i)];
+  const files = walls.map((wall, i) => open().write(new Error('x'), null, agent, clocksAt(wall, 200.5 + i), logger));
+  const { ends } = open();
+  t.strictSame(
+    ends.map(({ file }) => file),
+    files.slice(-8),
+    'the newest ones, in order',
+  );
+  t.match(ends.at(-1), { at: instantOf(walls.at(-1) ?? 0), sinceBoot: { bootId: 'b', at: 109 } });
+});
+
+t.test('a file of an earlier version has no moment of the boot, and one that is no moment is refused', async (t) => {
+  const { agent, open, logger, lines } = stage(t);
+  agent.subject = 'u1';
+  const file = open().write(new Error('x'), null, agent, clocksAt(start), logger) ?? '';
+  const { pod, ...step } = JSON.parse(readFileSync(file, 'utf8'));
+  const { sinceBoot: _, ...earlier } = pod;
+  writeFileSync(file, JSON.stringify({ ...step, pod: earlier }));
+  t.match(open().ends, [{ uid: 'u1', sinceBoot: null }]);
+  for (const sinceBoot of [7, 'b', {}, { bootId: 7, at: 1 }, { bootId: 'b', at: '1' }]) {
+    lines.length = 0;
+    writeFileSync(file, JSON.stringify({ ...step, pod: { ...earlier, sinceBoot } }));
+    t.strictSame(open().ends, []);
+    t.equal(lines.length, 1);
+  }
+});
+
 t.test('a directory that cannot be written is told of, and nothing is thrown', async (t) => {
   const { agent, open, logger, root, lines } = stage(t);
   writeFileSync(join(root, 'ended-steps'), '');
-  t.equal(open().write(new Error('x'), null, agent, instantOf(start), logger), null);
+  t.equal(open().write(new Error('x'), null, agent, clocksAt(start), logger), null);
   t.match(lines.at(-1), { level: 'error', message: 'What ended the agent cannot be written down' });
 });
 
 t.test('which pods are aside follows from the ends alone', async (t) => {
   const end = (minutes: number, more: object = {}) => ({
-    ...{ uid: 'u', namespace: 'n', name: 'p', version: '1', manifestUid: 'u', wasAside: false },
+    ...{ uid: 'u', namespace: 'n', name: 'p', version: '1', manifestUid: 'u', wasAside: false, sinceBoot: null },
     at: instantOf(start + minutes * microsPerMinute),
     file: `${minutes}.json`,
     ...more,
   });
+  const up = (minutes: number, bootId = 'b') => ({ sinceBoot: { bootId, at: minutes * microsPerMinute } });
   const rows: readonly (readonly [string, readonly ReturnType<typeof end>[], readonly string[], number])[] = [
     ['none', [], [], 0],
     ['one', [end(0)], [], 0],
     ['two within ten minutes', [end(0), end(10)], [], 2],
     ['two that are further apart', [end(0), end(11)], [], 0],
-    ['in whatever order', [end(10), end(0)], [], 2],
+    ['the wall clock was set back, and nothing else is known', [end(10), end(0)], [], 2],
+    ['ten minutes in one boot, the wall clock set forward', [end(0, up(0)), end(130, up(10))], [], 2],
+    ['further apart in one boot, the wall clock set back', [end(0, up(0)), end(-109, up(11))], [], 0],
+    ['each of another boot: the stamps', [end(0, up(50)), end(10, up(1, 'other'))], [], 2],
+    ['each of another boot, further apart', [end(0, up(1)), end(11, up(2, 'other'))], [], 0],
+    ['one by an earlier version', [end(0), end(11, up(11))], [], 0],
     ['a third one later', [end(0), end(1), end(300)], [], 3],
     ['of another pod', [end(0), end(1, { uid: 'other' })], [], 0],
     ['forgiven', [end(0), end(1)], ['0.json', '1.json'], 0],

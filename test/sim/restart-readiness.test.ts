@@ -10,6 +10,7 @@ import { minute, type PodShape, podOf, second } from './sim-pods.js';
 const slow: Probe = { exec: { command: ['check'] }, periodSeconds: 30 };
 const readiness = { readinessProbe: slow };
 const startup = { startupProbe: { ...slow, periodSeconds: 5, failureThreshold: 100 } };
+const hour = 60 * minute;
 const never = 'healthy=9h';
 
 function probed(name: string, shape: PodShape, fields: Readonly<Record<string, Partial<Container>>>): Pod {
@@ -72,35 +73,39 @@ function isAsReported(world: ApiWorld, each: Case): boolean {
   });
 }
 
-for (const age of [2 * second, 5 * minute]) {
-  for (const downFor of [second, 6 * minute]) {
-    scene(`nothing flips: pods ${age / second} s old, an agent that is away for ${downFor / second} s`, (world, t) => {
-      for (const each of cases) {
-        if (each.isStatic === true) world.node.put(`${each.name}.yaml`, each.pod);
-        else world.createPod(each.pod, 'node');
-      }
-      world.until('all are as they are to be', () => cases.every((each) => isAsReported(world, each)));
-      for (const each of cases) if (each.isDeleted === true) world.remove(each.name);
-      world.run(age);
-      for (const each of cases) t.ok(isAsReported(world, each), `${each.name} before the restart`);
-      const before = new Map(cases.map((each) => [each, world.status(inApi(each))]));
-      const seen = world.seen.length;
-      world.node.kill();
-      world.run(downFor);
-      world.node.start();
-      world.run(2 * minute);
-      for (const each of cases) {
-        const changes = world.seen.slice(seen).filter(({ pod }) => pod.metadata.name === inApi(each));
-        const flips = changes.filter(({ pod }) => JSON.stringify(pod.status) !== JSON.stringify(before.get(each)));
-        t.strictSame(
-          flips.map(({ pod }) => pod.status),
-          [],
-          `${each.name} is as it was`,
-        );
-        t.strictSame(shown(world, each), each.reported, each.name);
-      }
-    });
-  }
+/** Their containers' timestamps are then after the start of the agent, or long before it. */
+const wallSteps = [0, -2 * hour, 2 * hour];
+
+for (const [age, downFor, wallStep] of [2 * second, 5 * minute].flatMap((age) =>
+  [second, 6 * minute].flatMap((downFor) => wallSteps.map((step) => [age, downFor, step] as const)),
+)) {
+  scene(`nothing flips: pods ${age / second} s old, an agent that is away for ${downFor / second} s, a wall clock that is set by ${wallStep / hour} h`, (world, t) => {
+    for (const each of cases) {
+      if (each.isStatic === true) world.node.put(`${each.name}.yaml`, each.pod);
+      else world.createPod(each.pod, 'node');
+    }
+    world.until('all are as they are to be', () => cases.every((each) => isAsReported(world, each)));
+    for (const each of cases) if (each.isDeleted === true) world.remove(each.name);
+    world.run(age);
+    for (const each of cases) t.ok(isAsReported(world, each), `${each.name} before the restart`);
+    const before = new Map(cases.map((each) => [each, world.status(inApi(each))]));
+    const seen = world.seen.length;
+    world.node.kill();
+    world.run(downFor);
+    world.node.stepWall(wallStep);
+    world.node.start();
+    world.run(2 * minute);
+    for (const each of cases) {
+      const changes = world.seen.slice(seen).filter(({ pod }) => pod.metadata.name === inApi(each));
+      const flips = changes.filter(({ pod }) => JSON.stringify(pod.status) !== JSON.stringify(before.get(each)));
+      t.strictSame(
+        flips.map(({ pod }) => pod.status),
+        [],
+        `${each.name} is as it was`,
+      );
+      t.strictSame(shown(world, each), each.reported, each.name);
+    }
+  });
 }
 
 scene('a container that took the place of the reported one while nobody could be told is not ready until it was probed', (world, t) => {

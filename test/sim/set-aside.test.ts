@@ -137,6 +137,65 @@ t.test('a restart of the agent keeps it aside', async (t) => {
   nothingFound(t, cluster);
 });
 
+for (const by of [-2 * hour, 2 * hour]) {
+  const what = `the wall clock is set ${by < 0 ? 'back' : 'forward'} by two hours`;
+
+  t.test(`${what} between two ends: it is set aside`, async (t) => {
+    const { cluster, deadly, uid } = start(t);
+    const node = cluster.node();
+    Object.assign(deadly, { operation: 'runtime.inspectPod', times: 1 });
+    node.start();
+    cluster.run(30 * second);
+    t.equal(deadly.struck, 1);
+    t.notOk(isAside(node.agent, uid));
+    node.stepWall(by);
+    deadly.times = 1;
+    node.start();
+    cluster.run(30 * second);
+    t.equal(deadly.struck, 2);
+    t.ok(isAside(node.agent, uid));
+    nothingFound(t, cluster);
+  });
+
+  t.test(`${what} between two ends that are far from each other: it isn't`, async (t) => {
+    const { cluster, deadly, uid } = start(t);
+    const node = cluster.node();
+    for (let ends = 1; ends <= 2; ends++) {
+      Object.assign(deadly, { operation: 'runtime.inspectPod', times: 1 });
+      node.start();
+      cluster.run(30 * second);
+      t.equal(deadly.struck, ends);
+      t.notOk(isAside(node.agent, uid));
+      cluster.run(115 * minute);
+      node.stepWall(by);
+    }
+    t.equal(running(cluster, uid).length, 1);
+    nothingFound(t, cluster);
+  });
+
+  for (const isDown of [true, false]) {
+    t.test(`${what} ${isDown ? 'while no agent runs' : 'before a restart'}: it is tried again after the same pause`, async (t) => {
+      const { cluster, deadly, api, uid } = start(t);
+      const node = cluster.node();
+      deadly.operation = 'runtime.inspectPod';
+      node.start();
+      t.ok(cluster.runUntil(() => isAside(node.agent, uid), minute));
+      const endedAt = cluster.now;
+      deadly.operation = null;
+      cluster.run(2 * minute);
+      if (isDown) node.kill();
+      node.stepWall(by);
+      cluster.run(5 * second);
+      node.start();
+      api.until('it is tried', () => !isAside(node.agent, uid), 12 * minute);
+      const waited = cluster.now - endedAt;
+      t.ok(waited > 595 * second && waited < 605 * second, `after ${waited / second} s`);
+      api.untilReady('bad', 'good');
+      nothingFound(t, cluster);
+    });
+  }
+}
+
 t.test('logs of its containers are rotated while it is aside, and the gauge counts it', async (t) => {
   const kib = 1024;
   const logRotation = { maxSizeBytes: 50 * kib, maxFiles: 3, maxWorkers: 1, monitorInterval: 10 * second };

@@ -1,19 +1,19 @@
 // Reports of programmer errors that ended this agent's processes, in files: the input of the step, its pod, and the place of the failure. The next agent reads
 // from them which pods it must set aside, and users which error to report.
 //
-//   ROOT/ended-steps/<microseconds>-<uid of the pod, or `node`>.json
+//   ROOT/ended-steps/<microseconds since the epoch, or one more than the newest file's>-<uid of the pod, or `node`>.json
 //
 // Invariants: a file is complete and on the disk before the process ends; it holds no secret: data of Secrets and ConfigMaps, values of variables and headers, tokens,
 // and every value of a Secret that the agent knows are omitted; few files are kept, and an unreadable or unwritable file never prevents a start.
+// The order of the names is the order of the ends, also after the wall clock was set back.
 import { closeSync, constants, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { redactedText } from '../../adapters/logging/index.js';
 import type { AgentState } from '../../domain/agent/agent-state.js';
 import { endedPodOf } from '../../domain/agent/set-aside.js';
 import type { PodEnd } from '../../domain/agent/set-aside-state.js';
-import { epochMicros, instantOf } from '../../domain/values/instant.js';
+import { type Clocks, epochMicros, instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339Micros } from '../../domain/values/time.js';
-import type { Instant } from '../../ports/instant.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import { SecretMasks } from './secret-masks.js';
 
@@ -56,7 +56,7 @@ export class EndedSteps {
       const file = join(directory, name);
       try {
         const step = read(file);
-        if (step.pod !== null) ends.push({ ...step.pod, at: instantOf(step.at), file });
+        if (step.pod !== null) ends.push({ ...step.pod, sinceBoot: step.pod.sinceBoot ?? null, at: instantOf(step.at), file });
       } catch (error) {
         logger.log('warn', 'A record of what ended the agent cannot be read', { file, err: textOf(error) });
       }
@@ -71,11 +71,11 @@ export class EndedSteps {
   }
 
   /** Writes down what ended the agent. Returns the file; null: it could not be written. Never throws. */
-  write(error: unknown, input: unknown, agent: AgentState, wall: Instant, logger: Logger): string | null {
+  write(error: unknown, input: unknown, agent: AgentState, clocks: Clocks, logger: Logger): string | null {
     try {
-      const at = epochMicros(wall);
-      const step = endedStep(error, input, agent, at);
-      const file = join(this.directory, `${String(at).padStart(16, '0')}-${fileNamePart(step.pod?.uid ?? 'node')}.json`);
+      const step = endedStep(error, input, agent, clocks);
+      const number = Math.max(step.at, 1 + numberOf(namesIn(this.directory).at(-1)));
+      const file = join(this.directory, `${String(number).padStart(16, '0')}-${fileNamePart(step.pod?.uid ?? 'node')}.json`);
       mkdirSync(this.directory, { recursive: true, mode: 0o700 });
       const fd = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW, 0o600);
       try {
@@ -95,11 +95,15 @@ export class EndedSteps {
 function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory)
-      .filter((name) => /^\d+-.+\.json$/.test(name))
-      .sort();
+      .filter((name) => /^\d{1,16}-.+\.json$/.test(name))
+      .sort((a, b) => numberOf(a) - numberOf(b) || (a < b ? -1 : 1));
   } catch {
     return [];
   }
+}
+
+function numberOf(name = '-1'): number {
+  return Number.parseInt(name, 10);
 }
 
 function read(file: string): EndedStep {
@@ -110,7 +114,10 @@ function read(file: string): EndedStep {
   const { pod } = step;
   if (pod === null) return step;
   const isPod = [pod.uid, pod.namespace, pod.name, pod.manifestUid].every((text) => typeof text === 'string') && typeof pod.wasAside === 'boolean';
-  if (!isPod || (pod.version !== null && typeof pod.version !== 'string')) throw new Error('the pod is not described as it should be');
+  // Absent in files of earlier versions.
+  const { sinceBoot = null } = pod as Partial<PodEnd>;
+  const isMoment = sinceBoot === null || (typeof sinceBoot === 'object' && typeof sinceBoot.bootId === 'string' && typeof sinceBoot.at === 'number');
+  if (!isPod || !isMoment || (pod.version !== null && typeof pod.version !== 'string')) throw new Error('the pod is not described as it should be');
   return step;
 }
 
@@ -120,16 +127,16 @@ function newest(ends: readonly PodEnd[]): ReadonlySet<string> {
   return new Set([...perPod.values()].flat());
 }
 
-function endedStep(error: unknown, input: unknown, agent: AgentState, at: number): EndedStep {
+function endedStep(error: unknown, input: unknown, agent: AgentState, { now, wall }: Clocks): EndedStep {
   const { type = 'none', address, op } = (input ?? {}) as { readonly type?: string; readonly address?: { readonly machine: string; readonly key: string }; readonly op?: string };
   const masks = new SecretMasks();
   masks.input(knownSecrets(agent));
   masks.input(agent.api?.objects ?? null);
   return {
     kubeletTs: formatVersion,
-    at,
-    time: formatRfc3339Micros(instantOf(at)),
-    pod: endedPodOf(agent),
+    at: epochMicros(wall),
+    time: formatRfc3339Micros(wall),
+    pod: endedPodOf(agent, now),
     step: { type, machine: address?.machine ?? null, key: address?.key ?? null, operation: op ?? null },
     stack: redactedText(String(masks.input(stackOf(error)))),
     input: bounded(withoutSecrets('', masks.input(input), 0)),

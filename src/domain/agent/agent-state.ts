@@ -21,7 +21,6 @@
 // | dra            | claim tasks               | pod operations, container starts       |
 // | shutdown       | the shutdown manager      | admission, the Node's conditions       |
 // | setAside       | its own module            | the sync loop, cleaning up, queries    |
-import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -51,7 +50,6 @@ import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.j
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
 import { newUserNamespaces, type UserNamespaces } from '../user-namespaces/user-namespaces.js';
-import { instantOf } from '../values/instant.js';
 import { newVolumeManager, type VolumeManager } from '../volume-manager/volume-manager-state.js';
 import { type AdmissionState, newAdmissionState } from './admission-state.js';
 import { type AdoptionState, newAdoption } from './adoption-state.js';
@@ -221,7 +219,6 @@ export interface AgentState {
   subject: string | null;
   readonly setAside: SetAsideState;
   startedAt: Micros;
-  startedWall: Instant;
   /** The last known offset of the wall clock from the monotonic clock; null: not read yet. */
   wallOffset: Micros | null;
   /** When the loop last dispatched something or found that it could: what liveness is judged by. */
@@ -285,7 +282,6 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     subject: null,
     setAside: newSetAside(settings.setAside),
     startedAt: 0,
-    startedWall: instantOf(0),
     wallOffset: null,
     loopEnteredAt: 0,
   };

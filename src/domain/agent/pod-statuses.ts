@@ -21,7 +21,7 @@ import { isTerminalPhase } from '../status/phase.js';
 import type { PodCgroupReading } from '../status/pod-level-resources.js';
 import { apiPodStatus } from '../status/pod-status.js';
 import type { ProbeView } from '../status/probe-state.js';
-import { asProbed, asReported } from '../status/reported-probes.js';
+import { asReported } from '../status/reported-probes.js';
 import { withoutStaleStarted, withoutStarted } from '../status/stale-started.js';
 import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
 import { withLostSidecarsEnded, withStrandedSidecarsEnded } from '../status/stranded-sidecars.js';
@@ -55,7 +55,7 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
   const { state, turn } = context;
   const uid = uidOf(pod);
   const cached = state.statuses.get(uid)?.status ?? null;
-  const previous = cached ?? pod.status ?? {};
+  const previous = withKnownStart(context, uid, cached ?? pod.status ?? {});
   const computed = apiPodStatus({
     pod,
     cachedStatus: previousStatus(context, pod, previous, runtime),
@@ -71,16 +71,23 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
     podCgroup: cached?.phase === 'Running' && !state.allocation.resized.has(uid) ? noReading : asSpecified(actuatedPod(state, pod), state.nodeFacts),
     isPastDeadline: isPastActiveDeadline(pod, podStart(context, uid, previous), turn.now),
   });
-  const status = keepingEnd(cached, computed);
+  const status = keepingEnd(cached, withKnownStart(context, uid, computed));
   if (status.reason === deadlineExceeded.reason && status.phase === 'Failed') context.event(pod, null, 'Normal', deadlineExceeded.reason, deadlineExceeded.message);
   return status;
+}
+
+/** A static pod's status begins without the API: its start time is what an earlier agent has written down. */
+function withKnownStart({ state }: AgentContext, uid: string, status: PodStatus): PodStatus {
+  const startTime = status.startTime === undefined && state.statuses.get(uid) === undefined ? state.podStarts.get(uid)?.startTime : undefined;
+  return startTime === undefined ? status : { startTime, ...status };
 }
 
 /** Results of this agent's probes, and the reported values of containers without a probe result: for a static pod those of its mirror. */
 function probesOf({ state }: AgentContext, pod: Pod, runtime: PodRuntimeStatus): ProbeView {
   const uid = uidOf(pod);
-  const view = probeViewOf(state.probes, uid, state.startedWall);
-  if (state.nodeFacts.changesStatusOnRestart) return asProbed(view);
+  const view = probeViewOf(state.probes, uid);
+  // With the gate ChangeContainerStatusOnKubeletRestart, a container that this kubelet has not probed is neither ready nor started.
+  if (state.nodeFacts.changesStatusOnRestart) return view;
   return asReported(view, pod, runtime, state.statuses.get(uid)?.status ?? podAndMirror(state.pods, pod).mirror?.status ?? pod.status ?? {});
 }
 

@@ -6,7 +6,8 @@
 //   a further end in `trial` or `aside` -> aside, with twice the pause
 //
 // Invariants: a pod that is aside is in no worker, run or write, and only inspected for the images of its containers; only a start sets a pod
-// aside, since a failed step leaves no state to continue with.
+// aside, since a failed step leaves no state to continue with. Times between ends of one boot are by the clock that is never set; stamps count only
+// where the host was booted in between.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -14,11 +15,18 @@ import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import { doubledPause } from '../backoff/doubled-pause.js';
 import { newStateFileWriter, type StateFileWriter } from '../checkpoints/state-file-writer.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
-import { compareInstants, microsBetween } from '../values/instant.js';
+import { microsBetween } from '../values/instant.js';
 import { microsPerMinute } from '../values/time.js';
 
 /** Only in the answer to queries, never stored: why the pod is aside. */
 export const setAsideAnnotation = 'kubelet-ts.dev/set-aside';
+
+/** A moment by the clock that is never set. */
+export interface BootMoment {
+  readonly bootId: string;
+  /** Microseconds since that boot. */
+  readonly at: Micros;
+}
 
 /** One end of the process by a pod's input. */
 export interface PodEnd {
@@ -26,6 +34,8 @@ export interface PodEnd {
   readonly namespace: string;
   readonly name: string;
   readonly at: Instant;
+  /** The same by the clock of the boot; null: not known. */
+  readonly sinceBoot: BootMoment | null;
   /** Its object at that time, see `objectVersion`; '' if absent. null: not every source had reported. */
   readonly version: string | null;
   /** Of an adopted static pod: the UID from its manifest. The same as `uid` for all others. */
@@ -37,7 +47,7 @@ export interface PodEnd {
 }
 
 export interface SetAsideSettings {
-  /** What earlier agents were ended by. */
+  /** What earlier agents were ended by, oldest first. */
   readonly ends: readonly PodEnd[];
   /** Text of the state file `set_aside_pods`; null if absent. */
   readonly forgiven: string | null;
@@ -49,7 +59,7 @@ export interface SetAsidePod {
   readonly name: string;
   readonly manifestUid: string;
   readonly ends: number;
-  readonly lastEndAt: Instant;
+  readonly lastEnd: Pick<PodEnd, 'at' | 'sinceBoot'>;
   /** All ends that count. */
   readonly files: readonly string[];
   /** See `PodEnd`. One that isn't known is learned when the object is delivered. */
@@ -119,7 +129,7 @@ export function newSetAside({ ends, forgiven: text }: SetAsideSettings): SetAsid
       isHidden,
       ends: counted.length,
       files: counted.map((end) => end.file),
-      lastEndAt: at,
+      lastEnd: last,
       shownUntil: at,
     });
   }
@@ -127,15 +137,21 @@ export function newSetAside({ ends, forgiven: text }: SetAsideSettings): SetAsid
   return { pods, forgiven, revision: 0, file };
 }
 
-/** The ends that belong together, oldest first, up to the last one: the second within ten minutes of the first, and every later one. */
+/** The ends that belong together up to the last one: the second within ten minutes of the first, and every later one. */
 function countedEnds(ends: readonly PodEnd[]): readonly PodEnd[] {
   let counted: PodEnd[] = [];
-  for (const end of [...ends].sort((a, b) => compareInstants(a.at, b.at) || (a.file < b.file ? -1 : 1))) {
+  for (const end of ends) {
     const before = counted.at(-1);
-    const isSame = counted.length >= endsUntilAside || (before !== undefined && microsBetween(before.at, end.at) <= endsWithin);
+    const isSame = counted.length >= endsUntilAside || (before !== undefined && passedBetween(before, end) <= endsWithin);
     counted = isSame ? [...counted, end] : [end];
   }
   return counted;
+}
+
+/** Negative where only stamps are known and the wall clock was set back. */
+function passedBetween(before: PodEnd, end: PodEnd): Micros {
+  const [from, to] = [before.sinceBoot, end.sinceBoot];
+  return from !== null && to !== null && from.bootId === to.bootId ? to.at - from.at : microsBetween(before.at, end.at);
 }
 
 /** The pause of a pod after its last end. */

@@ -60,9 +60,11 @@ function beginOne(context: AgentContext, pod: SetAsidePod): void {
   context.nodeWarning(setAsideReason, `Pod ${pod.namespace}/${pod.name} (${pod.uid}): ${message}`);
 }
 
-/** A pause from the pod's last end on; a change of the wall clock since then neither prolongs it, nor ends it before now. */
-function untilAfterEnd({ turn }: AgentContext, { lastEndAt }: SetAsidePod, pause: Micros): Micros {
-  return Math.max(turn.now, Math.min(momentAhead(instantAfter(lastEndAt, pause), turn), turn.now + pause));
+/** A pause from the pod's last end on. If the host was booted since then, only stamps are known: a wall clock that was set back never prolongs it. */
+function untilAfterEnd({ state, turn }: AgentContext, { lastEnd: { at, sinceBoot } }: SetAsidePod, pause: Micros): Micros {
+  const { bootId, bootedAt } = state.settings.observedTimes;
+  const until = sinceBoot !== null && sinceBoot.bootId === bootId ? sinceBoot.at + bootedAt + pause : momentAhead(instantAfter(at, pause), turn);
+  return Math.max(turn.now, Math.min(until, turn.now + pause));
 }
 
 function wait({ turn }: AgentContext, pod: SetAsidePod, until: Micros): void {
@@ -181,9 +183,10 @@ export function objectVersion({ sources }: PodConfigState, uid: string): string 
   return null;
 }
 
-/** The pod that a step was about which failed; null: none is known. */
-export function endedPodOf(agent: AgentState): Omit<PodEnd, 'at' | 'file'> | null {
+/** The pod that a step was about which failed; null: none is known. @param now by the agent's clock */
+export function endedPodOf(agent: AgentState, now: Micros): Omit<PodEnd, 'at' | 'file'> | null {
   const uid = agent.subject;
+  const { bootId, bootedAt } = agent.settings.observedTimes;
   if (uid === null || uid === '') return null;
   const aside = agent.setAside.pods.get(uid);
   const known = agent.pods.pods.get(uid) ?? agent.pods.mirrors.get(uid) ?? [...agent.config.sources.values()].flatMap(({ pods }) => pods.get(uid)?.pod ?? [])[0];
@@ -198,6 +201,7 @@ export function endedPodOf(agent: AgentState): Omit<PodEnd, 'at' | 'file'> | nul
     version: objectVersion(agent.config, uid) ?? (areAllSourcesReady(agent.config) ? '' : (aside?.version ?? null)),
     manifestUid: adopted?.ownUid ?? aside?.manifestUid ?? uid,
     wasAside: aside?.phase === 'aside',
+    sinceBoot: bootId === '' ? null : { bootId, at: Math.floor(now - bootedAt) },
   };
 }
 

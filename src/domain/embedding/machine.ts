@@ -57,7 +57,11 @@ const providerShape = recordOf({
 const percent = wholeNumber(0, 100);
 const imageGcShape = recordOf({ highThresholdPercent: percent, lowThresholdPercent: percent, minAge: measured, maxAge: measured });
 const imagesShape = recordOf({ limits: limitsShape, verification: nullable(verificationShape), credentialProviders: listOf(providerShape) });
-const endFields = { uid: text, namespace: text, name: text, at: integer, version: nullable(text), manifestUid: text, wasAside: flag, file: text };
+const bootMomentShape = recordOf({ bootId: text, at: integer });
+const endFields = {
+  ...{ uid: text, namespace: text, name: text, at: integer, sinceBoot: nullable(bootMomentShape) },
+  ...{ version: nullable(text), manifestUid: text, wasAside: flag, file: text },
+};
 const setAsideShape = recordOf({ ends: listOf(recordOf(endFields)), forgiven: nullable(text) });
 const observedTimesShape = recordOf({ text: nullable(text), bootId: text, bootedAt: integer });
 const userNamespacesShape = recordOf({ idsPerPod: wholeNumber(1, 2 ** 32), firstId: wholeNumber(1, 2 ** 32), slots: wholeNumber(1, 2 ** 32) });

@@ -1,12 +1,12 @@
 // All probe workers of a node and their results, as data. Results are keyed by container ID, so that a restarted container inherits none.
 // Invariant: a result exists only while its worker exists.
 
-import type { Instant } from '../../ports/instant.js';
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { canonicalJson } from '../kernel/canonical.js';
 import type { ProbeResult, ProbeView } from '../status/probe-state.js';
 import { isRestartableInit } from '../status/restart-rules.js';
+import { instantOf } from '../values/instant.js';
 import type { ProbeKind } from './probe-outcome.js';
 import { type ProbeWorker, probeOf } from './probe-worker.js';
 
@@ -33,6 +33,8 @@ export interface ProbeRegistry {
 
 export const probeKinds: readonly ProbeKind[] = ['startup', 'liveness', 'readiness'];
 const noResults: ReadonlyMap<string, ProbeResult> = new Map();
+/** Before every container's start. */
+const kubeletStartedAt = instantOf(0);
 
 export function newProbeRegistry(): ProbeRegistry {
   return { pods: new Map(), results: { liveness: new Map(), readiness: new Map(), startup: new Map() }, count: 0 };
@@ -57,8 +59,11 @@ export function isSameProbe({ probe, container }: ProbeWorker, other: Container,
   return container === other || canonicalJson(probe) === canonicalJson(probeOf(other, kind));
 }
 
-/** The input of a pod's status from its probes. */
-export function probeViewOf(registry: ProbeRegistry, uid: string, kubeletStartedAt: Instant): ProbeView {
+/**
+ * The input of a pod's status from its probes. Containers of an earlier kubelet are never recognised by their age, which is a comparison of timestamps:
+ * what was reported of them is added by `reported-probes.ts`.
+ */
+export function probeViewOf(registry: ProbeRegistry, uid: string): ProbeView {
   const probes = registry.pods.get(uid);
   if (probes === undefined) return { readiness: noResults, startup: noResults, hasWorker: () => false, kubeletStartedAt };
   const { readiness, startup } = registry.results;

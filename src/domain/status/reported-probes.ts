@@ -16,7 +16,6 @@ import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
-import { instantOf } from '../values/instant.js';
 import type { ProbeResult, ProbeView } from './probe-state.js';
 import { isRestartableInit } from './restart-rules.js';
 import { findContainerStatus } from './runtime-lookup.js';
@@ -36,11 +35,6 @@ export function asReported(view: ProbeView, pod: Pod, runtime: PodRuntimeStatus,
     startup: completed(view.startup, withStartup, runtime, (id) => (statusOf(id)?.started === true ? 'success' : null)),
     hasWorker: (name, kind) => (kind === 'readiness' ? withReadiness : withStartup).some((container) => container.name === name),
   };
-}
-
-/** As with the gate ChangeContainerStatusOnKubeletRestart: a container that this kubelet has not probed is neither ready nor started. */
-export function asProbed(view: ProbeView): ProbeView {
-  return { ...view, kubeletStartedAt: instantOf(0) };
 }
 
 /** The results of these containers where they run, with what counts for those that have none. */

@@ -10,6 +10,8 @@ export interface Deadly {
   operation: string | null;
   /** Of which pod. */
   readonly uids: Set<string>;
+  /** How often it still is; absent: always. */
+  times?: number;
   struck: number;
 }
 
@@ -23,11 +25,12 @@ export function endsByPod(deadly: Deadly): (state: KubeletState) => KubeletMachi
 }
 
 function withDeath(turn: Turn<KubeletOperations>, deadly: Deadly): Turn<KubeletOperations> {
-  if (deadly.operation === null) return turn;
+  if (deadly.operation === null || deadly.times === 0) return turn;
   const ask: Turn<KubeletOperations>['ask'] = (op, address, slot, request, timeout) => {
     // Events are written by a queue of the node, whose steps belong to no pod.
     if (op === deadly.operation && address.machine !== eventsAddress.machine && isOf(deadly.uids, `${address.key} ${slot} ${textOf(request)}`)) {
       deadly.struck++;
+      if (deadly.times !== undefined) deadly.times--;
       throw new PlantedError(`planted: ${String(op)} of ${address.machine}/${address.key}`);
     }
     turn.ask(op, address, slot, request, timeout);

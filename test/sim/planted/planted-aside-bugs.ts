@@ -19,7 +19,7 @@ function setOneAside(cluster: SimCluster): void {
   cluster.run(20 * second);
   const at = cluster.world.wallOf(node.name);
   for (const file of ['1.json', '2.json'])
-    node.host.state.endedSteps.push({ uid: 'a', namespace: 'default', name: 'a', at, version: null, manifestUid: 'a', wasAside: false, file });
+    node.host.state.endedSteps.push({ uid: 'a', namespace: 'default', name: 'a', at, sinceBoot: null, version: null, manifestUid: 'a', wasAside: false, file });
   node.start();
   cluster.run(minute);
 }

@@ -20,7 +20,7 @@ import { syncPods } from '../sync-loop.js';
 export const nodeFacts: AgentPart = {
   name: 'nodeFacts',
   start: (context) => {
-    Object.assign(context.state, { startedAt: context.turn.now, startedWall: context.turn.wall, loopEnteredAt: context.turn.now });
+    Object.assign(context.state, { startedAt: context.turn.now, loopEnteredAt: context.turn.now });
     warnOfNode(context, null);
   },
   events: {
