@@ -7,7 +7,7 @@ import { commentFindings, identifierCeilings, identifierFindings } from './tidy/
 import { arrowFindings } from './tidy/layers.js';
 import { purityFindings } from './tidy/purity.js';
 import { deadFindings, type Manifests, unusedExportFindings } from './tidy/reach.js';
-import { barrelFindings, formFindings, nameFindings, sizeFindings } from './tidy/shape.js';
+import { appLinesMax, appSizeFindings, barrelFindings, formFindings, nameFindings, sizeFindings } from './tidy/shape.js';
 import { type Finding, type SourceText, sourceText } from './tidy/source-text.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -58,6 +58,13 @@ t.test('the tree is tidy', async (t) => {
   t.strictSame(shown(deadFindings(sources, manifests).filter(({ path }) => !isGenerated(path))), []);
   t.strictSame(shown(identifierFindings(sources, identifierCeilings)), []);
   t.strictSame(shown(unusedExportFindings(sources)), []);
+  t.strictSame(shown(appSizeFindings(sources, appLinesMax)), []);
+});
+
+t.test('the composition root stays below its ceiling', async (t) => {
+  const sources = [sourceText('src/app/a.ts', '// a\nexport const a = 1;\n'), sourceText('src/app/b.ts', '// b\n'), sourceText('src/domain/c.ts', '// c\n')];
+  t.strictSame(appSizeFindings(sources, 3), []);
+  t.strictSame(shown(appSizeFindings(sources, 2)), ["src/app:1: 3 lines, at most 2: move an adapter's work to src/adapters, and decisions to src/domain"]);
 });
 
 t.test('exports that no other file names', async (t) => {

@@ -7,7 +7,7 @@ import t from 'tap';
 import { nodeLogQueryRoute } from '../../src/adapters/http-server/index.js';
 import { SystemJournal } from '../../src/adapters/linux/index.js';
 import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
-import { nodeLogFiles } from '../../src/app/daemon/api/node-log-files.js';
+import { nodeLogFiles } from '../../src/adapters/storage/node-log-files.js';
 import { nodeLogQueries } from '../../src/domain/logs/node-log-query.js';
 
 const native = openNativeLinux({ kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);

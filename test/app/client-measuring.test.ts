@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
-import { ClientMeasuring } from '../../src/app/daemon/client-measuring.js';
+import { ClientMeasuring } from '../../src/domain/kubelet-metrics/client-measuring.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 import { ask } from './ask-daemon.js';
 import { Stage, until } from './stage.js';

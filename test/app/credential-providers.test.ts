@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { credentialProvidersOf } from '../../src/app/daemon/credential-providers.js';
-import { StartRefusal } from '../../src/app/daemon/start-refusal.js';
+import { StartRefusal } from '../../src/ports/start-refusal.js';
 
 const group = 'kubelet.config.k8s.io/v1';
 const good = {

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import t from 'tap';
-import { pluginDirectories } from '../../src/app/daemon/data-directories.js';
-import { labelPluginDirectories } from '../../src/app/daemon/directory-labels.js';
+import { labelPluginDirectories } from '../../src/adapters/linux/directory-labels.js';
+import { pluginDirectories } from '../../src/adapters/storage/data-directories.js';
 import type { Logger } from '../../src/ports/outbound/logger.js';
 
 const labelOf = (path: string) => execFileSync('stat', ['-c', '%C', path], { encoding: 'utf8' }).trim();

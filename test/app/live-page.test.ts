@@ -4,8 +4,8 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import { openLivePage } from '../../src/adapters/http-server/index.js';
-import type { LifeSpan } from '../../src/app/daemon/page/pod-lives.js';
 import type { Daemon } from '../../src/app/daemon/start-daemon.js';
+import type { LifeSpan } from '../../src/domain/live-page/pod-lives.js';
 import { PortError } from '../../src/ports/port-error.js';
 import { phaseOf, podNamed, Stage, until } from './stage.js';
 

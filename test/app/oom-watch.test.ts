@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { type ReportedOomKills, watchForOom } from '../../src/app/daemon/oom-watch.js';
+import { type ReportedOomKills, watchForOom } from '../../src/domain/oom/oom-watch.js';
 import type { KernelLog, KernelLogListener, KernelLogRecord } from '../../src/ports/outbound/kernel-log.js';
 import { PortError } from '../../src/ports/port-error.js';
 import { LogLines, Stage, until } from './stage.js';

@@ -4,17 +4,20 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { podCells, podHeader, podRows, tableText } from '../../src/app/cli/pod-rows.js';
+import { Watchdog } from '../../src/adapters/native-linux/watchdog.js';
+import { OwnedPods } from '../../src/adapters/storage/owned-pods.js';
 import { strangers, strangersRefusal } from '../../src/app/daemon/foreign-pods.js';
 import { nodeIpsOf, nodeNameOf } from '../../src/app/daemon/kubelet-settings.js';
-import { LoopHealth } from '../../src/app/daemon/loop-health.js';
-import { OwnedPods } from '../../src/app/daemon/owned-pods.js';
 import { Teardown } from '../../src/app/daemon/teardown.js';
-import { Watchdog } from '../../src/app/daemon/watchdog.js';
 import { podView } from '../../src/app/dev/pod-view.js';
 import { newAgentState } from '../../src/domain/agent/agent-state.js';
+import type { KubeletOperations } from '../../src/domain/agent/kubelet.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
+import { LoopHealth } from '../../src/domain/agent-queries/loop-health.js';
+import { podMadeBy } from '../../src/domain/agent-queries/made-pod.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
+import type { Command } from '../../src/domain/kernel/machine.js';
+import { podCells, podHeader, podRows, tableText } from '../../src/domain/live-page/pod-rows.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { ListedPod } from '../../src/ports/model/runtime-listing.js';
@@ -85,19 +88,25 @@ t.test('only what runs is a use of the host', async (t) => {
   }
 });
 
+/** As before the command is performed. */
+function noted(owned: OwnedPods, command: Command<KubeletOperations>): Promise<void> | null {
+  const uid = podMadeBy(command);
+  return uid === null ? null : owned.mark(uid);
+}
+
 t.test('a pod is marked before anything of it is made, and forgotten when nothing is left', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
   const owned = new OwnedPods(root);
   const command = { id: 1, address: { machine: 'pod', key: 'u' }, slot: '', timeoutMicros: null, answered: true } as const;
   const prepare = { ...command, op: 'podDirectories.prepare', request: { uid: 'u1' } } as const;
-  const [first, second] = [owned.note(prepare), owned.note(prepare)];
+  const [first, second] = [noted(owned, prepare), noted(owned, prepare)];
   t.ok(first !== null && first === second, 'whoever comes while the mark is made waits, too');
   await first;
-  t.equal(owned.note(prepare), null);
-  await owned.note({ ...command, op: 'podCgroups.ensure', request: { name: ['kubepods', 'besteffort', 'podu2'], values: null, rewrite: false } });
-  t.equal(owned.note({ ...command, op: 'podCgroups.destroy', request: { name: ['kubepods', 'podu3'] } }), null);
-  t.equal(owned.note({ ...command, op: 'podDirectories.prepare', request: { uid: '../escaped' } }), null);
+  t.equal(noted(owned, prepare), null);
+  await noted(owned, { ...command, op: 'podCgroups.ensure', request: { name: ['kubepods', 'besteffort', 'podu2'], values: null, rewrite: false } });
+  t.equal(noted(owned, { ...command, op: 'podCgroups.destroy', request: { name: ['kubepods', 'podu3'] } }), null);
+  t.equal(noted(owned, { ...command, op: 'podDirectories.prepare', request: { uid: '../escaped' } }), null);
   t.same(readdirSync(join(root, 'owned-pods')).sort(), ['u1', 'u2']);
   t.same(readdirSync(root), ['owned-pods']);
   const again = new OwnedPods(root);
@@ -106,7 +115,7 @@ t.test('a pod is marked before anything of it is made, and forgotten when nothin
   t.same([...new OwnedPods(root).uids], ['u2']);
   rmSync(join(root, 'owned-pods'), { recursive: true });
   writeFileSync(join(root, 'owned-pods'), '');
-  await t.rejects(again.note({ ...command, op: 'podDirectories.prepare', request: { uid: 'u4' } }) ?? Promise.resolve(), { code: 'ENOTDIR' });
+  await t.rejects(noted(again, { ...command, op: 'podDirectories.prepare', request: { uid: 'u4' } }) ?? Promise.resolve(), { code: 'ENOTDIR' });
 });
 
 t.test('marks of pods that are gone go while the agent runs, but for those that are younger than the look before', async (t) => {
@@ -114,7 +123,7 @@ t.test('marks of pods that are gone go while the agent runs, but for those that 
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
   const owned = new OwnedPods(root);
   const command = { id: 1, address: { machine: 'pod', key: 'u' }, slot: '', timeoutMicros: null, answered: true } as const;
-  const mark = (uid: string) => owned.note({ ...command, op: 'podDirectories.prepare', request: { uid } });
+  const mark = (uid: string) => noted(owned, { ...command, op: 'podDirectories.prepare', request: { uid } });
   let answer: (uids: ReadonlySet<string>) => void = () => {};
   let fail: (error: Error) => void = () => {};
   let looks = 0;

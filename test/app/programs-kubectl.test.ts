@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, r
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { removeWithMounts } from '../../src/app/dev/dev-removal.js';
+import { removeWithMounts } from '../../src/adapters/storage/remove-with-mounts.js';
 import { kubectl, skipWithoutKubectl } from '../containerd/kubectl.js';
 import { Program } from './programs.js';
 import { until } from './stage.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { fallbackNativeLinux } from '../../src/adapters/native-linux/fallback.js';
 import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
-import { ReplacedFiles } from '../../src/app/daemon/api/replaced-files.js';
+import { ReplacedFiles } from '../../src/adapters/storage/replaced-files.js';
 import { LogLines, until } from './stage.js';
 
 const never = 10 * 60_000;

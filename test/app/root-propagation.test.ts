@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { type RootSharePlan, rootSharePlan } from '../../src/app/daemon/root-propagation.js';
+import { type RootSharePlan, rootSharePlan } from '../../src/adapters/storage/root-propagation.js';
 
 const line = (id: number, mountPoint: string, tags: string) => `${id} 1 8:1 / ${mountPoint} rw,relatime ${tags} - ext4 /dev/sda1 rw`.replace('  ', ' ');
 const pod = '/var/lib/kubelet/pods/u/volumes/v';

@@ -1,11 +1,12 @@
 // Renewal times and subjects of certificates; the decision of a start about its kubeconfigs.
 
 import t from 'tap';
-import { bootstrapDecision, type KubeconfigState } from '../../src/domain/certificates/bootstrap-decision.js';
+import { bootstrapDecision } from '../../src/domain/certificates/bootstrap-decision.js';
 import { clientTemplate, covers, rotationDeadline, servingTemplate } from '../../src/domain/certificates/certificate-rules.js';
 import { csrVerdict } from '../../src/domain/certificates/signing-request.js';
 import { epochMicros, instantOf } from '../../src/domain/values/instant.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
+import type { KubeconfigState } from '../../src/ports/outbound/certificates.js';
 
 const template = clientTemplate('n1');
 

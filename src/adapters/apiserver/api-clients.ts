@@ -5,7 +5,7 @@
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
-import type { ClientHappening } from './client-happening.js';
+import type { ClientHappening } from '../../ports/outbound/metrics/client-happening.js';
 import type { TraceRequest } from './client-trace.js';
 import { Connections } from './connections.js';
 import { type ClientPair, Credentials } from './credentials.js';

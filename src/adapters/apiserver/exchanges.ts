@@ -10,11 +10,11 @@
 // Invariants: every try takes a token of the limit; no wait exceeds the call's deadline; a write whose answer was lost is never sent again
 // here: only the caller knows whether that is safe.
 import type { Call } from '../../ports/operation.js';
+import type { ClientHappening } from '../../ports/outbound/metrics/client-happening.js';
 import { PortError } from '../../ports/port-error.js';
 import { type Answer, Unseen } from './answer.js';
 import { type Asked, failureOf, localFailure } from './api-failures.js';
 import { bytesRead, excerptOf, NotJson, TooLarge } from './body.js';
-import type { ClientHappening } from './client-happening.js';
 import type { TraceRequest } from './client-trace.js';
 import { connectionErrorText, isBrokenConnection } from './connection-errors.js';
 import type { Connections } from './connections.js';

@@ -14,5 +14,6 @@ export { EndpointError, socketPathOf } from './endpoint.js';
 export * as criProtocol from './gen/cri-runtime-v1.js';
 export { runtimeCgroupDriver, validateServices } from './handshake.js';
 export { resourcesToCri } from './linux-to-cri.js';
+export { RuntimeNotices } from './runtime-notices.js';
 export { sandboxImageOf } from './sandbox-image.js';
 export { type TerminatedContainer, terminationMessageOf } from './termination-message.js';

@@ -3,11 +3,13 @@ export { type CgroupHierarchy, type CgroupLayout, cgroupLayout, readCgroupLayout
 export type { CgroupFilesOf, CgroupValueFile } from './cgroups/cgroup-values.js';
 export { type CgroupfsOptions, CgroupfsPodCgroups } from './cgroups/cgroupfs-pod-cgroups.js';
 export { type SliceNaming, type SliceSettingsOf, SystemdPodCgroups, type SystemdPodCgroupsOptions } from './cgroups/systemd-pod-cgroups.js';
+export { type LabelledDirectory, labelPluginDirectories } from './directory-labels.js';
 export { LinuxHostPaths } from './host-paths.js';
 export { type HostReading, hostAddresses, readHost, readTunables } from './host-reading.js';
 export { LinuxMachine, type LinuxMachineOptions } from './linux-machine.js';
 export { LinuxManifestDirectory, type ManifestDirectoryOptions } from './manifest-directory.js';
 export { HttpManifestUrl } from './manifest-url.js';
+export { type PassingFacts, readPassingFacts, watchPassingFacts } from './passing-facts.js';
 export type {
   CgroupCounters,
   CgroupDetail,

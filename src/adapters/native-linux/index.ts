@@ -24,8 +24,11 @@ export type { FileBatchLimits } from './native-file-batch.js';
 export type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
 export { type ServiceEnvironment, serviceEnvironmentOf } from './native-process-controls.js';
 export type { FileBatchNumbers, NumberForm } from './number-form.js';
+export { settleProcess } from './own-process.js';
 export type { FileLock } from './process-controls.js';
+export { holdLockFile, lockRootDirectory } from './process-locks.js';
 export type { PathStatus, TreeOwnership, Trees, TreeUsage } from './trees.js';
+export { checkWatchdog, Watchdog } from './watchdog.js';
 
 /** The addon if this installation has one, else the fallback. With `required`, or REQUIRE_NATIVE=1 in the environment, the addon's absence is an error. */
 export function openNativeLinux(options: NativeLinuxOptions, required: boolean): NativeLinux {

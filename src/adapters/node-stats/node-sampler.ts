@@ -10,19 +10,9 @@ import { instantOf } from '../../domain/values/instant.js';
 import { emptyWindow, type RawCgroupReading, type SampleWindow, sampled } from '../../domain/values/sample-window.js';
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupReading, CgroupSample } from '../../ports/model/cgroup-sample.js';
+import type { KnownContainer } from '../../ports/model/node-measurements.js';
 import type { CgroupCounters, CgroupDetail, CgroupReader, InterfaceCounters, OpenFiles, ProcessReader, ReadCgroup } from '../linux/index.js';
 import { LoopShare } from '../time/index.js';
-
-/** A sandbox or container of the runtime. */
-export interface KnownContainer {
-  readonly id: string;
-  readonly podName: string;
-  readonly podNamespace: string;
-  readonly podUid: string;
-  /** '' for a sandbox. */
-  readonly containerName: string;
-  readonly isSandbox: boolean;
-}
 
 export interface SampledCgroup {
   readonly path: string;

@@ -6,14 +6,14 @@
 import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../domain/values/cpu-rates.js';
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
-import type { FilesystemNumbers, NodeSnapshot, Part, RootFilesystem, RuntimeContainerReading } from '../../ports/model/node-measurements.js';
+import type { FilesystemNumbers, KnownContainer, NodeSnapshot, Part, RootFilesystem, RuntimeContainerReading } from '../../ports/model/node-measurements.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { RuntimeStateOperations } from '../../ports/outbound/container-runtime.js';
 import type { FilesystemUsage, FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
 import type { CriContainerReading, CriStats } from '../cri/index.js';
-import type { KnownContainer, NodeSampler, SampledCgroup } from './node-sampler.js';
+import type { NodeSampler, SampledCgroup } from './node-sampler.js';
 import type { PodDiskUsage } from './pod-disk-usage.js';
 
 export interface NodeStatsOptions {

@@ -5,4 +5,5 @@ export { DbusFormatError, DbusReader, type DbusValue, type DbusVariant, DbusWrit
 export type { InhibitorOptions } from './inhibitor-lock.js';
 export { LogindNodeShutdown, type LogindOptions } from './logind-node-shutdown.js';
 export { SystemBus, type SystemBusOptions, socketPaths } from './system-bus.js';
+export { meetSystemd, systemBusOf } from './systemd-driver.js';
 export { SystemdUnits, type SystemdUnitsOptions, UnitFailure, type UnitProperty } from './systemd-units.js';

@@ -13,7 +13,7 @@ import type { LogReadOptions } from '../../domain/values/log-read-options.js';
 import { formatRfc3339Micros, parseRfc3339 } from '../../domain/values/time.js';
 import type { PodList } from '../../ports/inbound/agent-queries.js';
 import type { Pod } from '../../ports/model/pod.js';
-import { agentUrl, guardedPods } from './pod-rows.js';
+import { agentUrl, guardedPods } from './agent-url.js';
 
 const defaultAgent = 'http://127.0.0.1:10248';
 const answerMillis = 5_000;

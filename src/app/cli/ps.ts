@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { CriConnection, CriRuntimeState } from '../../adapters/cri/index.js';
+import { containerRows, podCells, podHeader, podRows, tableText } from '../../domain/live-page/pod-rows.js';
 import { instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339 } from '../../domain/values/time.js';
 import type { PodList } from '../../ports/inbound/agent-queries.js';
@@ -9,7 +10,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerState } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import type { ViewOutput } from '../dev/pod-view.js';
-import { agentUrl, containerRows, guardedPods, podCells, podHeader, podRows, tableText } from './pod-rows.js';
+import { agentUrl, guardedPods } from './agent-url.js';
 
 const defaultAgent = 'http://127.0.0.1:10248';
 const watchMillis = 1_000;

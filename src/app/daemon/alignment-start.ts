@@ -10,8 +10,8 @@ import { milliQuantityOf, quantityOf, quantityText } from '../../domain/values/q
 import type { Call } from '../../ports/operation.js';
 import type { MachineTopology } from '../../ports/outbound/machine.js';
 import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 import { micros } from './kubelet-settings.js';
-import { StartRefusal } from './start-refusal.js';
 
 type Ports = Pick<OutboundPorts, 'machine' | 'stateFiles' | 'runtime'>;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { actuatedPodsCheckpointName, allocatedPodsCheckpointName, readPodResourcesCheckpoint } from '../../domain/checkpoints/pod-resources-checkpoint.js';
 import type { Call } from '../../ports/operation.js';
 import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
-import { StartRefusal } from './start-refusal.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 
 /** @throws StartRefusal */
 export async function checkAllocationFiles(rootDirectory: string, stateFiles: OutboundPorts['stateFiles'], call: Call): Promise<void> {

@@ -9,24 +9,36 @@
 // | has unusable authorities, certificates or files       | is refused                                                    |
 // | is valid, and the server is unreachable or refuses    | continues; the agent retries, as with every request           |
 import { join } from 'node:path';
-import { type ApiClients, type ClientConfig, clientPairOf, openApiClients, type RequestRate, type TraceRequest, unusableCredentials } from '../../adapters/apiserver/index.js';
+import {
+  type ApiClients,
+  type ClientConfig,
+  clientPairOf,
+  nodeConfigOf,
+  openApiClients,
+  type RequestRate,
+  serverAnswers,
+  stateOf,
+  type TraceRequest,
+  tryKubeconfig,
+  unusableCredentials,
+  writeKubeconfig,
+} from '../../adapters/apiserver/index.js';
 import { certificatesOf, FileCertificateStore, factsOf, type KeyPair } from '../../adapters/certificates/index.js';
 import { bootstrapDecision } from '../../domain/certificates/bootstrap-decision.js';
 import { issueTimeout } from '../../domain/certificates/certificate-keeper.js';
 import { clientTemplate } from '../../domain/certificates/certificate-rules.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
+import { ClientMeasuring } from '../../domain/kubelet-metrics/client-measuring.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { Logger } from '../../ports/outbound/logger.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 import { reportedVersion } from '../cli/version.js';
 import type { Clock } from '../clock.js';
-import { nodeConfigOf, serverAnswers, stateOf, tryKubeconfig, writeKubeconfig } from './bootstrap.js';
 import { CertificateKeeping } from './certificate-keeping.js';
-import { ClientMeasuring } from './client-measuring.js';
 import { architectureName } from './cluster-node.js';
 import { micros } from './kubelet-settings.js';
-import { StartRefusal } from './start-refusal.js';
 
 /** null: the node is standalone. */
 export interface ApiAccess {

@@ -6,7 +6,7 @@ import type { LoadedConfiguration } from '../../domain/configuration/load-config
 import type { CredentialProvider } from '../../domain/images/credential-plugins.js';
 import { readCredentialProviders } from '../../domain/images/credential-provider-config.js';
 import { goQuote } from '../../domain/values/go-text.js';
-import { StartRefusal } from './start-refusal.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 
 const suffixes = ['.json', '.yaml', '.yml'];
 

@@ -5,7 +5,7 @@ import { draCheckpointName } from '../../domain/checkpoints/dra-checkpoint.js';
 import { startDraManager } from '../../domain/dra-manager/dra-state.js';
 import type { Call } from '../../ports/operation.js';
 import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
-import { StartRefusal } from './start-refusal.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 
 /** @throws StartRefusal */
 export async function draSettings(stateFiles: OutboundPorts['stateFiles'], call: Call): Promise<NonNullable<AgentSettings['dra']>> {

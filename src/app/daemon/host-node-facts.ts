@@ -1,9 +1,8 @@
 // Node facts for the configuration of pods: the host as it was read, the configuration, and the host's two files (hosts,
 // resolv.conf) that pods inherit and that may change at any time.
 
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { HostReading } from '../../adapters/linux/index.js';
+import type { HostReading, PassingFacts } from '../../adapters/linux/index.js';
 import { keepsTmpfsFromSwap } from '../../adapters/storage/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import { hugePageUnit } from '../../domain/cgroups/huge-page-sizes.js';
@@ -25,15 +24,6 @@ export interface SteadyFacts {
   readonly machine: MachineReading;
 }
 
-/** Facts that may change meanwhile. */
-export interface PassingFacts {
-  readonly hostsFile: string;
-  readonly resolvConf: string | null;
-  /** Most preferred first. */
-  readonly addresses: readonly string[];
-}
-
-const hostsPath = '/etc/hosts';
 const unspecified: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFacts {
@@ -79,19 +69,6 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
     nodeAddresses: nodeAddresses(nodeIpsOf(options.nodeIp), passing.addresses),
     allocatable: allocatable(steady),
   };
-}
-
-/** Reads the files that may have changed. A missing hosts file counts as empty; the resolver's file is refused by its reader, pod by pod. */
-export function readPassingFacts(resolvConfPath: string, addresses: readonly string[]): PassingFacts {
-  return { hostsFile: textOf(hostsPath), resolvConf: resolvConfPath === '' ? null : textOf(resolvConfPath), addresses };
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /** The configured addresses, else the first of each family on the host. */

@@ -26,8 +26,8 @@ import { type Nanoseconds, nanosPerMicrosecond } from '../../domain/values/go-du
 import { formatIp, ipFamily, parseIp } from '../../domain/values/ip-address.js';
 import { parseQuantity, quantityValue } from '../../domain/values/quantity.js';
 import type { Micros } from '../../ports/micros.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 import type { DaemonProfile } from './daemon-profile.js';
-import { StartRefusal } from './start-refusal.js';
 
 /** From the end of one relist to the beginning of the next, on a runtime without events. */
 const relistPeriod: Micros = 1_000_000;

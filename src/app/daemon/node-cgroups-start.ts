@@ -11,7 +11,7 @@ import type { Call, PortOf } from '../../ports/operation.js';
 import type { MachineReading } from '../../ports/outbound/machine.js';
 import type { PodCgroupOperations } from '../../ports/outbound/pod-files.js';
 import { PortError } from '../../ports/port-error.js';
-import { StartRefusal } from './start-refusal.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 
 export interface CgroupHost {
   readonly cgroupVersion: 1 | 2;

@@ -2,11 +2,11 @@
 import { join } from 'node:path';
 import { StateDirectory } from '../../adapters/storage/index.js';
 import type { OomKill } from '../../domain/oom/oom-parser.js';
+import { type ReportedOomKills, type ReportedOomKillsFile, watchForOom } from '../../domain/oom/oom-watch.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import type { Resolver } from '../bind-to.js';
 import { tokens } from '../tokens.js';
 import type { DaemonContext } from './daemon-context.js';
-import { type ReportedOomKills, type ReportedOomKillsFile, watchForOom } from './oom-watch.js';
 import type { Teardown } from './teardown.js';
 
 const directoryName = 'kernel-log';

@@ -15,8 +15,8 @@
 import { readFileSync } from 'node:fs';
 import { isLoopback } from '../../adapters/http-server/index.js';
 import { parseYaml } from '../../adapters/yaml/index.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 import type { FlightRecordSettings, LivePageSettings } from './daemon-profile.js';
-import { StartRefusal } from './start-refusal.js';
 
 export interface OwnSettings {
   readonly nativeAddonRequired: boolean;

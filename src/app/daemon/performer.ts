@@ -3,11 +3,13 @@
 // An event waits until the event loop's turn ends. No caller waits for it, but it costs text, encryption and a write to a socket, and a step that emits
 // one often commands the runtime, too: a container's start would be sent after the event of its creation.
 // Invariant: events keep their order.
+
+import type { OwnedPods } from '../../adapters/storage/index.js';
 import type { KubeletOperations, KubeletPorts } from '../../domain/agent/kubelet.js';
+import { podMadeBy } from '../../domain/agent-queries/made-pod.js';
 import type { Command } from '../../domain/kernel/machine.js';
 import type { Call } from '../../ports/operation.js';
 import type { ApiClient } from '../../ports/outbound/apiserver.js';
-import type { OwnedPods } from './owned-pods.js';
 
 type Method = (request: unknown, call: Call) => Promise<unknown>;
 
@@ -29,7 +31,8 @@ export function performer(ports: KubeletPorts, owned: OwnedPods | null): (comman
       methods.set(command.op, found);
     }
     const method = found;
-    const marked = owned?.note(command) ?? null;
+    const uid = owned === null ? null : podMadeBy(command);
+    const marked = uid === null ? null : (owned?.mark(uid) ?? null);
     return marked === null ? method(command.request, call) : marked.then(() => method(command.request, call));
   };
 }

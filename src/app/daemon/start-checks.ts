@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { EndpointError, socketPathOf } from '../../adapters/cri/index.js';
 import { type HostReading, readTunables } from '../../adapters/linux/index.js';
+import { checkWatchdog } from '../../adapters/native-linux/index.js';
 import { unusedSettings } from '../../domain/configuration/acted-on.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import { checkStartup, type StartupValues } from '../../domain/configuration/startup-checks.js';
@@ -11,9 +12,8 @@ import { badNameServers, shortPeriods } from '../../domain/configuration/taken-v
 import { parseCpuSet } from '../../domain/values/cpu-set.js';
 import { cleanPath } from '../../domain/values/slash-paths.js';
 import type { Logger } from '../../ports/outbound/logger.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 import { type DaemonProfile, defaultRootDirectory } from './daemon-profile.js';
-import { StartRefusal } from './start-refusal.js';
-import { checkWatchdog } from './watchdog.js';
 
 /** Checks of the configuration alone. */
 export function checkConfiguration(loaded: LoadedConfiguration, host: HostReading, environment: Readonly<Record<string, string | undefined>>): StartupValues {

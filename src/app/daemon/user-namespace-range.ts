@@ -2,7 +2,7 @@
 import { readSubordinateIds } from '../../adapters/linux/index.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
 import { idRangeOwner, type SubordinateIds, type UserNamespaceSettings, userNamespaceSettings } from '../../domain/user-namespaces/id-range.js';
-import { StartRefusal } from './start-refusal.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 
 const prefix = 'failed to run Kubelet: failed to create kubelet: create user namespace manager: ';
 

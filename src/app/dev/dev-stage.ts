@@ -8,13 +8,13 @@ import { FileConfigurationSource } from '../../adapters/config-files/index.js';
 import { readHost } from '../../adapters/linux/index.js';
 import { type MockApiserver, startMockApiserver } from '../../adapters/mock-apiserver/index.js';
 import { type MockCriServer, startMockCri } from '../../adapters/mock-cri/index.js';
+import { removeWithMounts } from '../../adapters/storage/index.js';
 import { type LoadedConfiguration, loadConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
 import { packageDirectory } from '../cli/version.js';
 import type { DaemonProfile } from '../daemon/daemon-profile.js';
-import { StartRefusal } from '../daemon/start-refusal.js';
 import type { DevOptions } from './dev-options.js';
-import { removeWithMounts } from './dev-removal.js';
 
 const nodeName = 'dev';
 const loopback = '127.0.0.1';

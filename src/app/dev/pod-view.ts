@@ -1,6 +1,6 @@
 // Pods as a person sees them while they change: on a terminal one table that is redrawn in its place, elsewhere a line for each change.
 // Invariant: nothing is written while nothing changes but, on a terminal, the ages.
-import { type PodRow, podCells, podHeader, tableText } from '../cli/pod-rows.js';
+import { type PodRow, podCells, podHeader, tableText } from '../../domain/live-page/pod-rows.js';
 
 export interface PodView {
   /** Shows the current pods. */

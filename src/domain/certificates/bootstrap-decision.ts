@@ -1,11 +1,7 @@
 // The credentials of a kubelet's start: the existing kubeconfig, or the bootstrap one and a new certificate.
-import type { Instant } from '../../ports/instant.js';
 
-/** The state of the kubeconfig: unusable with its reason, or the validity of its user's certificates. */
-export type KubeconfigState =
-  | { readonly kind: 'unusable'; readonly reason: string }
-  /** @param pair `null`: it shows none; `broken`: files that are no pair; else when each certificate of its chain begins and ends */
-  | { readonly kind: 'loaded'; readonly pair: null | 'broken' | readonly { readonly notBefore: Instant; readonly notAfter: Instant }[] };
+import type { Instant } from '../../ports/instant.js';
+import type { KubeconfigState } from '../../ports/outbound/certificates.js';
 
 export type BootstrapDecision =
   | { readonly kind: 'use-kubeconfig' }

@@ -137,3 +137,14 @@ export interface ProcessCounts {
   readonly maxPid: number;
   readonly processes: number;
 }
+
+/** A sandbox or container of the runtime. */
+export interface KnownContainer {
+  readonly id: string;
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly podUid: string;
+  /** '' for a sandbox. */
+  readonly containerName: string;
+  readonly isSandbox: boolean;
+}

@@ -49,3 +49,9 @@ export interface CertificateOperations {
   /** The agent can't continue: the process ends with this line. */
   readonly giveUp: Operation<{ readonly reason: string }, null>;
 }
+
+/** The state of the kubeconfig: unusable with its reason, or the validity of its user's certificates. */
+export type KubeconfigState =
+  | { readonly kind: 'unusable'; readonly reason: string }
+  /** @param pair `null`: it shows none; `broken`: files that are no pair; else when each certificate of its chain begins and ends */
+  | { readonly kind: 'loaded'; readonly pair: null | 'broken' | readonly { readonly notBefore: Instant; readonly notAfter: Instant }[] };

@@ -20,6 +20,7 @@ import {
   verbosityRoute,
 } from '../../../adapters/http-server/index.js';
 import { SystemJournal } from '../../../adapters/linux/index.js';
+import { nodeLogFiles } from '../../../adapters/storage/index.js';
 import { type FactsOfStart, settingsInEffect } from '../../../domain/configuration/settings-in-effect.js';
 import { shownConfiguration, shownFlags } from '../../../domain/configuration/shown-settings.js';
 import { nodeLogQueries } from '../../../domain/logs/node-log-query.js';
@@ -32,7 +33,6 @@ import { reportedVersion } from '../../cli/version.js';
 import { tokens } from '../../tokens.js';
 import type { DaemonContext } from '../daemon-context.js';
 import { runningPods } from '../running-pods.js';
-import { nodeLogFiles } from './node-log-files.js';
 
 const nodeLogDirectory = '/var/log';
 const debugPatterns = [

@@ -1,7 +1,7 @@
 // Opens the kubelet's ports (spec/config-and-api.md, 8 to 10): the authenticated one, and the read-only one if configured.
 // Invariant: the authenticated port never opens without authentication; a failure to open a port ends the start.
 
-import { certificatesOf } from '../../../adapters/certificates/index.js';
+import { certificatesOf, ownServingPair, readServingPair, type ServingFiles, servingFilesIn } from '../../../adapters/certificates/index.js';
 import { systemError } from '../../../adapters/config-files/index.js';
 import {
   type AccessRules,
@@ -15,6 +15,7 @@ import {
   supportedTls,
   WebhookAuthorizer,
 } from '../../../adapters/http-server/index.js';
+import { ReplacedFiles, type ReplacedFilesOptions } from '../../../adapters/storage/index.js';
 import { readTextFileSync } from '../../../adapters/text/index.js';
 import { requestPolicy } from '../../../domain/authorization/request-policy.js';
 import { opennessWarning, tlsWarnings } from '../../../domain/configuration/server-warnings.js';
@@ -22,18 +23,16 @@ import type { StartupValues } from '../../../domain/configuration/startup-checks
 import { nanosPerMillisecond } from '../../../domain/values/go-duration.js';
 import { parseIp } from '../../../domain/values/ip-address.js';
 import { PortError } from '../../../ports/port-error.js';
+import { SetupFailure, StartRefusal } from '../../../ports/start-refusal.js';
 import type { Resolver } from '../../bind-to.js';
 import { tokens } from '../../tokens.js';
 import { certificateDirectory } from '../certificate-directory.js';
 import type { DaemonContext } from '../daemon-context.js';
 import { type OwnMetrics, openOwnMetrics } from '../open-kubelet-metrics.js';
 import type { NodeNumbers } from '../open-node-stats.js';
-import { SetupFailure, StartRefusal } from '../start-refusal.js';
 import type { Teardown } from '../teardown.js';
 import { allRoutes, readOnlyRoutes } from './api-routes.js';
 import { isIssued, issuedPair, keepIssued } from './issued-serving.js';
-import { ReplacedFiles, type ReplacedFilesOptions } from './replaced-files.js';
-import { ownServingPair, readServingPair, type ServingFiles, servingFilesIn } from './serving-files.js';
 
 /** The time for requests in progress when the daemon stops. */
 const closeMillis = 400;

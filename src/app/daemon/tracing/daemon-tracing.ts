@@ -1,13 +1,13 @@
 // Tracing of one daemon: the tracer, the exporter, and the hooks of the parts. Loaded only if tracing is configured.
 // Invariant: a failing collector never affects the agent.
-import { apiRequestTrace, grpcCallTrace, OtlpExporter, requestTrace, SpanBatches, Tracer } from '../../../adapters/tracing/index.js';
+import { apiRequestTrace, grpcCallTrace, OtlpExporter, requestTrace, type Span, SpanBatches, Tracer } from '../../../adapters/tracing/index.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
 import type { KubeletOperations } from '../../../domain/agent/kubelet.js';
 import type { Command } from '../../../domain/kernel/machine.js';
+import { AgentSpans } from '../../../domain/tracing/agent-spans.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Call } from '../../../ports/operation.js';
 import type { Logger } from '../../../ports/outbound/logger.js';
-import { AgentSpans } from './agent-spans.js';
 
 type Perform = (command: Command<KubeletOperations>, call: Call) => Promise<unknown>;
 
@@ -26,7 +26,7 @@ export class DaemonTracing {
   private readonly exporter: OtlpExporter;
   private readonly batches: SpanBatches;
   private readonly tracer: Tracer;
-  private spans: AgentSpans | null = null;
+  private spans: AgentSpans<Span> | null = null;
   private recorded = 0;
   readonly runtimeCall;
   readonly apiRequest;

@@ -2,8 +2,8 @@
 
 import { hostname } from 'node:os';
 import { epochMicros } from '../../../domain/values/instant.js';
+import { StartRefusal } from '../../../ports/start-refusal.js';
 import type { DaemonContext } from '../daemon-context.js';
-import { StartRefusal } from '../start-refusal.js';
 import type { Teardown } from '../teardown.js';
 import type { DaemonTracing } from './daemon-tracing.js';
 

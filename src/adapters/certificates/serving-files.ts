@@ -4,12 +4,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { issueCertificate, pairProblem } from '../../../adapters/certificates/index.js';
-import { systemError } from '../../../adapters/config-files/index.js';
-import type { ServingPair } from '../../../adapters/http-server/index.js';
-import { readTextFileSync } from '../../../adapters/text/index.js';
-import { parseIp } from '../../../domain/values/ip-address.js';
-import { StartRefusal } from '../start-refusal.js';
+import { parseIp } from '../../domain/values/ip-address.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
+import { systemError } from '../config-files/index.js';
+import type { ServingPair } from '../http-server/index.js';
+import { readTextFileSync } from '../text/index.js';
+import { pairProblem } from './certificate-facts.js';
+import { issueCertificate } from './issue-certificate.js';
 
 const hourMillis = 3_600_000;
 const validMillis = 365 * 24 * hourMillis;

@@ -2,9 +2,10 @@
 // reported, too; the last reported record is kept beside the agent's state, so that a restart doesn't report kills twice.
 // Invariants: only the kernel's own records count, not those that a process wrote to its log; with an unreadable or unwritable state
 // events may be repeated, but never lost.
-import { type OomKill, type OomParserState, readOomLine } from '../../domain/oom/oom-parser.js';
+
 import type { KernelLog, KernelLogBatch } from '../../ports/outbound/kernel-log.js';
 import type { Logger } from '../../ports/outbound/logger.js';
+import { type OomKill, type OomParserState, readOomLine } from './oom-parser.js';
 
 /** The last reported OOM kill. */
 export interface ReportedOomKills {

@@ -2,7 +2,7 @@
 // Invariant: nothing is removed while something is mounted below, since a mount may be user data.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, rmSync } from 'node:fs';
-import { parseMountinfo } from '../../adapters/native-linux/index.js';
+import { parseMountinfo } from '../native-linux/index.js';
 
 const unmountMillis = 2_000;
 

@@ -2,11 +2,14 @@
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ApiClients, type ClientConfig, clientPairOf, KubeconfigError, loadKubeconfig } from '../../adapters/apiserver/index.js';
-import { certificatesOf, factsOf, pairProblem } from '../../adapters/certificates/index.js';
-import { formatYaml } from '../../adapters/yaml/index.js';
-import type { KubeconfigState } from '../../domain/certificates/bootstrap-decision.js';
+import type { KubeconfigState } from '../../ports/outbound/certificates.js';
 import { PortError } from '../../ports/port-error.js';
+import { certificatesOf, factsOf, pairProblem } from '../certificates/index.js';
+import { formatYaml } from '../yaml/index.js';
+import type { ApiClients } from './api-clients.js';
+import type { ClientConfig } from './kubeconfig.js';
+import { KubeconfigError, loadKubeconfig } from './kubeconfig.js';
+import { clientPairOf } from './usable-credentials.js';
 
 export type Loaded = { readonly config: ClientConfig; readonly problem: null } | { readonly config: null; readonly problem: string };
 

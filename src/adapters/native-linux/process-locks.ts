@@ -2,17 +2,21 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NativeLinux } from '../../adapters/native-linux/index.js';
 import { PortError } from '../../ports/port-error.js';
-import { StartRefusal } from './start-refusal.js';
-import type { Teardown } from './teardown.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
+import type { NativeLinux } from './native-linux.js';
+
+/** Closes what was opened, when the process stops. */
+interface Closing {
+  add(name: string, close: () => void): void;
+}
 
 const rootLockName = 'kubelet-ts.lock';
 const rootMode = 0o750;
 const retryMillis = 200;
 
 /** Makes the root directory and locks it for this process. The lock ends with the process. */
-export async function lockRootDirectory(rootDirectory: string, native: NativeLinux, teardown: Teardown): Promise<void> {
+export async function lockRootDirectory(rootDirectory: string, native: NativeLinux, teardown: Closing): Promise<void> {
   try {
     mkdirSync(rootDirectory, { recursive: true, mode: rootMode });
   } catch (error) {
@@ -25,7 +29,7 @@ export async function lockRootDirectory(rootDirectory: string, native: NativeLin
 }
 
 /** Waits until the file is free. With `onContention` it is watched from then on, and every open or removal is reported. */
-export async function holdLockFile(path: string, native: NativeLinux, teardown: Teardown, onContention: (() => void) | null): Promise<void> {
+export async function holdLockFile(path: string, native: NativeLinux, teardown: Closing, onContention: (() => void) | null): Promise<void> {
   let taken = await acquire(native, path);
   while (taken.kind === 'busy') {
     await delay(retryMillis);

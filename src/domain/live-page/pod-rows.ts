@@ -1,11 +1,11 @@
 // Pods and their containers as rows of text, for tables and for lines. A pure function of the pods and the time.
 
-import { setAsideAnnotation } from '../../domain/agent/set-aside-state.js';
-import { microsBetween } from '../../domain/values/instant.js';
-import { microsPerSecond, parseRfc3339 } from '../../domain/values/time.js';
 import type { Instant } from '../../ports/instant.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus } from '../../ports/model/pod-status.js';
+import { setAsideAnnotation } from '../agent/set-aside-state.js';
+import { microsBetween } from '../values/instant.js';
+import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 
 export interface PodRow {
   readonly uid: string;
@@ -117,14 +117,4 @@ export const podHeader: readonly string[] = ['NAME', 'NAMESPACE', 'PHASE', 'READ
 
 export function podCells({ name, namespace, phase, ready, restarts, age, message }: PodRow): string[] {
   return [name, namespace, phase, ready, String(restarts), age, message];
-}
-
-/** The base URL of a kubelet's loopback listener: with or without its scheme and last slash in the input. */
-export function agentUrl(given: string): string {
-  return (given.includes('://') ? given : `http://${given}`).replace(/\/+$/, '');
-}
-
-/** Why a reachable listener serves no pods. @param instead the alternative */
-export function guardedPods(instead: string): string {
-  return `404 Not Found: this kubelet tells its pods on its own port alone, which asks who wants to know them; ${instead}`;
 }

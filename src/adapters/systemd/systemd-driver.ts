@@ -1,8 +1,9 @@
 // The way to systemd, where it owns the cgroups: the bus of this host, and whether systemd answers there before any pod depends on it.
 import { existsSync } from 'node:fs';
-import { SystemBus, type SystemdUnits } from '../../adapters/systemd/index.js';
 import type { Logger } from '../../ports/outbound/logger.js';
-import { StartRefusal } from './start-refusal.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
+import { SystemBus } from './system-bus.js';
+import type { SystemdUnits } from './systemd-units.js';
 
 /** systemd makes it where it is the init process, sd_booted(3). */
 const runningMark = '/run/systemd/system';

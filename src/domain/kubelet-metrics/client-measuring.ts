@@ -2,16 +2,15 @@
 // the metrics, so observations are queued until then.
 // Invariant: the queue is bounded; an agent that never serves metrics drops the oldest.
 
-import type { ClientHappening } from '../../adapters/apiserver/index.js';
-import type { KubeletMetrics } from '../../adapters/metrics/index.js';
-import type { CertificateKeeper } from '../../domain/certificates/certificate-keeper-state.js';
-import { microsBetween } from '../../domain/values/instant.js';
-import { microsPerSecond } from '../../domain/values/time.js';
 import type { Instant } from '../../ports/instant.js';
-import type { KubeletReading } from '../../ports/outbound/metrics/kubelet-metrics.js';
+import type { ClientHappening } from '../../ports/outbound/metrics/client-happening.js';
+import type { KubeletReading, MetricsRecorder } from '../../ports/outbound/metrics/kubelet-metrics.js';
+import type { CertificateKeeper } from '../certificates/certificate-keeper-state.js';
+import { microsBetween } from '../values/instant.js';
+import { microsPerSecond } from '../values/time.js';
 
 type KeptCertificate = Readonly<Pick<CertificateKeeper, 'purpose' | 'facts' | 'failedAttempts'>>;
-type Measured = (metrics: KubeletMetrics) => void;
+type Measured = (metrics: MetricsRecorder) => void;
 
 const waitingMax = 1_000;
 /** The Go kubelet's label of a request without an answer. */
@@ -20,21 +19,21 @@ const renewErrors = { client: 'kubelet_certificate_manager_client_expiration_ren
 const lifetimes = { client: 'kubelet_certificate_manager_client_ttl_seconds', server: 'kubelet_certificate_manager_server_ttl_seconds' } as const;
 
 export class ClientMeasuring {
-  private metrics: KubeletMetrics | null = null;
+  private metrics: MetricsRecorder | null = null;
   private waiting: Measured[] = [];
   private readonly certificates: KeptCertificate[] = [];
 
   constructor(private readonly wall: () => Instant) {}
 
   /** Sends everything to the metrics from now on, queued observations first. */
-  watch(metrics: KubeletMetrics): void {
+  watch(metrics: MetricsRecorder): void {
     this.metrics = metrics;
     for (const measured of this.waiting) measured(metrics);
     this.waiting = [];
   }
 
   happened(happening: ClientHappening): void {
-    this.tell((metrics) => measure(metrics, happening));
+    this.record((metrics) => measure(metrics, happening));
   }
 
   /** Adds a managed certificate. @param kept its current state */
@@ -46,7 +45,7 @@ export class ClientMeasuring {
   servingReplaced(before: KeptCertificate['facts']): void {
     if (before === null) return;
     const seconds = microsBetween(before.notBefore, this.wall()) / microsPerSecond;
-    this.tell((metrics) => metrics.observe('kubelet_certificate_manager_server_rotation_seconds', {}, seconds));
+    this.record((metrics) => metrics.observe('kubelet_certificate_manager_server_rotation_seconds', {}, seconds));
   }
 
   /** What isn't kept never expires: an alert on a 0 would be a lie. */
@@ -62,7 +61,7 @@ export class ClientMeasuring {
     });
   }
 
-  private tell(measured: Measured): void {
+  private record(measured: Measured): void {
     if (this.metrics !== null) {
       measured(this.metrics);
       return;
@@ -72,7 +71,7 @@ export class ClientMeasuring {
   }
 }
 
-function measure(metrics: KubeletMetrics, happening: ClientHappening): void {
+function measure(metrics: MetricsRecorder, happening: ClientHappening): void {
   const { method, host } = happening;
   const labels = { host, verb: method };
   switch (happening.kind) {

@@ -1,12 +1,13 @@
 // Answers queries from the agent's state: its pods with their newest statuses, and its health.
-import type { AgentState } from '../../domain/agent/agent-state.js';
-import { isAside } from '../../domain/agent/aside-pods.js';
-import { podAndMirror } from '../../domain/agent/pod-index.js';
-import { setAsideMessage } from '../../domain/agent/set-aside.js';
-import { setAsideAnnotation } from '../../domain/agent/set-aside-state.js';
-import { podFullName } from '../../domain/values/pod-references.js';
+
 import { type AgentQueries, type HealthCheck, podList } from '../../ports/inbound/agent-queries.js';
 import type { Pod } from '../../ports/model/pod.js';
+import type { AgentState } from '../agent/agent-state.js';
+import { isAside } from '../agent/aside-pods.js';
+import { podAndMirror } from '../agent/pod-index.js';
+import { setAsideMessage } from '../agent/set-aside.js';
+import { setAsideAnnotation } from '../agent/set-aside-state.js';
+import { podFullName } from '../values/pod-references.js';
 import type { LoopHealth } from './loop-health.js';
 
 export function agentQueries(state: AgentState, health: LoopHealth, logFailure: () => string | null): AgentQueries {

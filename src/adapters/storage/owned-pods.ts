@@ -4,14 +4,11 @@
 import { mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KubeletOperations } from '../../domain/agent/kubelet.js';
-import type { Command } from '../../domain/kernel/machine.js';
 
 const directoryName = 'owned-pods';
 const directoryMode = 0o750;
 /** Up to this many marks no listing of the host is needed. */
 const fewMarks = 64;
-const podCgroup = /^pod(.+)$/;
 
 export class OwnedPods {
   private readonly directory: string;
@@ -35,11 +32,10 @@ export class OwnedPods {
     return this.known;
   }
 
-  /** Must be called before each command is performed; null: no wait needed. Rejects with the kernel's error. */
-  note(command: Command<KubeletOperations>): Promise<void> | null {
-    const uid = podOf(command);
-    if (uid === null || this.known.has(uid) || uid.includes('/') || uid === '.' || uid === '..') return null;
-    const marking = this.marking.get(uid) ?? this.mark(uid);
+  /** Must be called before a command that makes something of the pod is performed; null: no wait needed. Rejects with the kernel's error. */
+  mark(uid: string): Promise<void> | null {
+    if (this.known.has(uid) || uid.includes('/') || uid === '.' || uid === '..') return null;
+    const marking = this.marking.get(uid) ?? this.make(uid);
     this.marking.set(uid, marking);
     return marking;
   }
@@ -49,7 +45,7 @@ export class OwnedPods {
     this.onHost = onHost;
   }
 
-  private async mark(uid: string): Promise<void> {
+  private async make(uid: string): Promise<void> {
     try {
       await mkdir(join(this.directory, uid), { recursive: true, mode: directoryMode });
       this.known.add(uid);
@@ -81,19 +77,5 @@ export class OwnedPods {
       rmdirSync(join(this.directory, uid));
       this.known.delete(uid);
     }
-  }
-}
-
-/** The pod that a command makes something of; null for commands that make nothing new. */
-function podOf(command: Command<KubeletOperations>): string | null {
-  switch (command.op) {
-    case 'podDirectories.prepare':
-      return command.request.uid;
-    case 'sandboxes.run':
-      return command.request.config.metadata.uid;
-    case 'podCgroups.ensure':
-      return podCgroup.exec(command.request.name.at(-1) ?? '')?.[1] ?? null;
-    default:
-      return null;
   }
 }

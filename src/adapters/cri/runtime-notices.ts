@@ -1,14 +1,16 @@
 // The runtime's container events as events of the agent. The first answer shows whether the runtime supports them, and the agent is made accordingly.
 // Invariant: a runtime that stops supporting them (it was replaced by an older one) is relisted every second from then on.
-import type { AgentEvent } from '../../domain/agent/agent-state.js';
 import type { RuntimeEvent, RuntimeEventSource } from '../../ports/outbound/runtime-events.js';
+
+/** What the agent is notified of. */
+export type RuntimeNotice = { readonly type: 'runtimeChanged'; readonly uids: readonly string[] } | { readonly type: 'runtimeChangesLost' };
 
 /** After this much silence the runtime counts as one without events until its first answer. */
 const firstAnswerMillis = 300;
 const lookEveryMillis = 1_000;
 
 export class RuntimeNotices {
-  private deliver: ((event: AgentEvent) => void) | null = null;
+  private deliver: ((event: RuntimeNotice) => void) | null = null;
   private answered: ((offers: boolean) => void) | null = null;
   private poll: NodeJS.Timeout | null = null;
 
@@ -27,7 +29,7 @@ export class RuntimeNotices {
     });
   }
 
-  connect(deliver: (event: AgentEvent) => void): void {
+  connect(deliver: (event: RuntimeNotice) => void): void {
     this.deliver = deliver;
   }
 

@@ -3,11 +3,11 @@
 // and shares that (spec/node.md, data directories), unless the mount that holds it is shared already.
 // Invariant: no mount below the directory is hidden: with such mounts the directory stays unchanged, and a warning reports it.
 import { readFileSync, realpathSync } from 'node:fs';
-import { type MountinfoEntry, parseMountinfo } from '../../adapters/native-linux/index.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
 import { PortError } from '../../ports/port-error.js';
+import { type MountinfoEntry, parseMountinfo } from '../native-linux/index.js';
 
 const mountTable = '/proc/self/mountinfo';
 const notShared = 'Root directory is not a shared mount, what containers mount with Bidirectional propagation stays in them';

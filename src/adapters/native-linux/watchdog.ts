@@ -1,9 +1,10 @@
 // Sends the service manager's watchdog keep-alive, at half of the requested interval, while every health check passes.
 // See sd_watchdog_enabled(3).
-import type { NativeLinux } from '../../adapters/native-linux/index.js';
+
 import type { HealthCheck } from '../../ports/inbound/agent-queries.js';
 import type { Logger } from '../../ports/outbound/logger.js';
-import { StartRefusal } from './start-refusal.js';
+import { StartRefusal } from '../../ports/start-refusal.js';
+import type { NativeLinux } from './native-linux.js';
 
 type ServiceManager = NativeLinux['serviceManager'];
 

@@ -3,8 +3,8 @@
 // Invariants: a change is used within a second where watches work; unusable files never replace usable ones; nothing is read while nothing changes.
 import { readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { FileWatch, FileWatchEvent, FileWatchListener } from '../../../ports/outbound/file-watch.js';
-import type { Logger } from '../../../ports/outbound/logger.js';
+import type { FileWatch, FileWatchEvent, FileWatchListener } from '../../ports/outbound/file-watch.js';
+import type { Logger } from '../../ports/outbound/logger.js';
 
 const lookMillis = 60_000;
 /** A certificate and its key are two files, and are replaced one after the other. */

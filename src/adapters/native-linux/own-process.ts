@@ -2,11 +2,15 @@
 // in a container or a user namespace it isn't the agent's to decide.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { NativeLinux } from '../../adapters/native-linux/index.js';
-import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
 import type { Logger } from '../../ports/outbound/logger.js';
+import type { NativeLinux } from './native-linux.js';
 
-export function settleProcess(configuration: KubeletConfiguration, tunables: Readonly<Record<string, number>>, native: NativeLinux, logger: Logger): void {
+export function settleProcess(
+  configuration: { readonly oomScoreAdj: number; readonly maxOpenFiles: number },
+  tunables: Readonly<Record<string, number>>,
+  native: NativeLinux,
+  logger: Logger,
+): void {
   for (const [name, value] of Object.entries(tunables)) {
     attempt(logger, 'Failed to set kernel tunable', { tunable: name, value }, () => writeFileSync(join('/proc/sys', name), String(value)));
   }

@@ -3,8 +3,8 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodePluginsDirectory, pluginRegistrationDirectory } from '../../domain/values/pod-directories.js';
-import type { LabelledDirectory } from './directory-labels.js';
-import { SetupFailure } from './start-refusal.js';
+import { SetupFailure } from '../../ports/start-refusal.js';
+import type { LabelledDirectory } from '../linux/index.js';
 
 const directoryMode = 0o750;
 /** Checkpoints hold the memory of containers. */

@@ -1,14 +1,14 @@
 // Spans of the agent's own work: pod workers' operations and rounds of garbage collection, derived from its state after each step.
 // The domain doesn't depend on them.
 // Invariant: only runs in progress are kept; it decides nothing.
-import type { Span, Tracer } from '../../../adapters/tracing/index.js';
-import type { AgentState } from '../../../domain/agent/agent-state.js';
-import type { KubeletOperations } from '../../../domain/agent/kubelet.js';
-import type { Command } from '../../../domain/kernel/machine.js';
-import { resultOfRun } from '../../../domain/pod-sync/advance-run.js';
-import type { SyncRun } from '../../../domain/pod-sync/sync-run.js';
+import type { AgentSpan, SpanRecorder } from '../../ports/outbound/tracing.js';
+import type { AgentState } from '../agent/agent-state.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import type { Command } from '../kernel/machine.js';
+import { resultOfRun } from '../pod-sync/advance-run.js';
+import type { SyncRun } from '../pod-sync/sync-run.js';
 
-interface RunSpan {
+interface RunSpan<Span> {
   readonly run: SyncRun;
   readonly span: Span;
 }
@@ -16,12 +16,12 @@ interface RunSpan {
 type Round = 'collection' | 'imageCollection';
 const roundNames: Readonly<Record<Round, string>> = { collection: 'Containers/GarbageCollect', imageCollection: 'Images/GarbageCollect' };
 
-export class AgentSpans {
-  private readonly runs = new Map<string, RunSpan>();
+export class AgentSpans<Span extends AgentSpan> {
+  private readonly runs = new Map<string, RunSpan<Span>>();
   private readonly rounds = new Map<Round, Span>();
 
   constructor(
-    private readonly tracer: Tracer,
+    private readonly tracer: SpanRecorder<Span>,
     private readonly state: AgentState,
   ) {}
 

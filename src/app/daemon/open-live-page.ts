@@ -4,18 +4,18 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openLivePage as listen } from '../../../adapters/http-server/index.js';
-import { parseEvictionThresholds } from '../../../domain/eviction/thresholds.js';
-import { epochMicros } from '../../../domain/values/instant.js';
-import type { StatsSummary } from '../../../ports/model/stats-summary.js';
-import type { Resolver } from '../../bind-to.js';
-import { packageDirectory, reportedVersion } from '../../cli/version.js';
-import { tokens } from '../../tokens.js';
-import { logRoutes } from '../api/api-routes.js';
-import type { DaemonContext } from '../daemon-context.js';
-import type { NodeNumbers } from '../open-node-stats.js';
-import type { Teardown } from '../teardown.js';
-import { type PageFacts, pageData } from './page-data.js';
+import { openLivePage as listen } from '../../adapters/http-server/index.js';
+import { parseEvictionThresholds } from '../../domain/eviction/thresholds.js';
+import { type PageFacts, pageData } from '../../domain/live-page/page-data.js';
+import { epochMicros } from '../../domain/values/instant.js';
+import type { StatsSummary } from '../../ports/model/stats-summary.js';
+import type { Resolver } from '../bind-to.js';
+import { packageDirectory, reportedVersion } from '../cli/version.js';
+import { tokens } from '../tokens.js';
+import { logRoutes } from './api/api-routes.js';
+import type { DaemonContext } from './daemon-context.js';
+import type { NodeNumbers } from './open-node-stats.js';
+import type { Teardown } from './teardown.js';
 
 export interface LivePage {
   /** Without the key. */

@@ -1,11 +1,11 @@
 // Whether the sync loop still gets anywhere, for the health check `syncloop` and for the service manager's watchdog. While the runtime
 // can't be worked with nothing is dispatched, and after some minutes of that the daemon no longer counts as alive.
 
-import type { AgentState } from '../../domain/agent/agent-state.js';
-import { runtimeProblems } from '../../domain/agent/runtime-readiness.js';
-import { plegProblem } from '../../domain/pleg/pleg.js';
 import type { HealthCheck } from '../../ports/inbound/agent-queries.js';
 import type { Micros } from '../../ports/micros.js';
+import type { AgentState } from '../agent/agent-state.js';
+import { runtimeProblems } from '../agent/runtime-readiness.js';
+import { plegProblem } from '../pleg/pleg.js';
 
 const patience: Micros = 300_000_000;
 

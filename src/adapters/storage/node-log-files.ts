@@ -2,8 +2,8 @@
 import { constants, readdirSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LogEntry, OpenLogEntry } from '../../../adapters/http-server/index.js';
-import type { NativeLinux } from '../../../adapters/native-linux/index.js';
+import type { LogEntry, OpenLogEntry } from '../http-server/index.js';
+import type { NativeLinux } from '../native-linux/index.js';
 
 /** More than a directory of logs has; a listing of more would be cut without a word. */
 const namesMax = 100_000;

@@ -1,12 +1,13 @@
 // The lives of pods as time spans, for the live page: a pod's wait, the pulls of its images, the creation of its sandbox and containers,
 // its readiness, and its end. Derived from the agent's inputs and outputs; it decides nothing.
 // Invariants: no cost without a viewer; a life is kept as long as the agent knows the pod, and holds at most `spansMax` spans.
-import type { AgentState } from '../../../domain/agent/agent-state.js';
-import type { KubeletOperations } from '../../../domain/agent/kubelet.js';
-import type { Output } from '../../../domain/kernel/kernel.js';
-import type { Command, Reply } from '../../../domain/kernel/machine.js';
-import type { StatusRecord } from '../../../domain/status/status-manager.js';
-import type { Micros } from '../../../ports/micros.js';
+
+import type { Micros } from '../../ports/micros.js';
+import type { AgentState } from '../agent/agent-state.js';
+import type { KubeletOperations } from '../agent/kubelet.js';
+import type { Output } from '../kernel/kernel.js';
+import type { Command, Reply } from '../kernel/machine.js';
+import type { StatusRecord } from '../status/status-manager.js';
 
 export type LifeStep = 'queued' | 'pull' | 'sandbox' | 'create' | 'start' | 'ready' | 'stop';
 

@@ -1,17 +1,18 @@
 // The data of the live page, as one JSON document: the node, its eviction signals, its pods with their lives, and its cgroups.
 // Invariants: an unknown measurement is null, never 0; it contains nothing of a pod's environment or secrets.
 
-import type { SampledCgroup } from '../../../adapters/node-stats/node-sampler.js';
-import { observeSignals, statsByPod } from '../../../domain/eviction/observations.js';
-import { type EvictionThreshold, isHard, thresholdQuantity } from '../../../domain/eviction/thresholds.js';
-import { instantOf } from '../../../domain/values/instant.js';
-import { isStaticPod } from '../../../domain/values/pod-kind.js';
-import { type Quantity, quantityValue } from '../../../domain/values/quantity.js';
-import type { Micros } from '../../../ports/micros.js';
-import type { Pod } from '../../../ports/model/pod.js';
-import type { PodStats, StatsSummary } from '../../../ports/model/stats-summary.js';
-import { containerRows, podRows } from '../../cli/pod-rows.js';
+import type { Micros } from '../../ports/micros.js';
+import type { CgroupSample } from '../../ports/model/cgroup-sample.js';
+import type { KnownContainer } from '../../ports/model/node-measurements.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
+import { observeSignals, statsByPod } from '../eviction/observations.js';
+import { type EvictionThreshold, isHard, thresholdQuantity } from '../eviction/thresholds.js';
+import { instantOf } from '../values/instant.js';
+import { isStaticPod } from '../values/pod-kind.js';
+import { type Quantity, quantityValue } from '../values/quantity.js';
 import type { LifeSpan } from './pod-lives.js';
+import { containerRows, podRows } from './pod-rows.js';
 
 export interface PageFacts {
   readonly nodeName: string;
@@ -22,12 +23,19 @@ export interface PageFacts {
   readonly memoryBytes: number;
 }
 
+export interface PageCgroup {
+  readonly path: string;
+  /** null: the cgroup is of no container. */
+  readonly container: KnownContainer | null;
+  readonly sample: CgroupSample;
+}
+
 export interface PageReading {
   readonly now: Micros;
   readonly pods: readonly Pod[];
   /** null: unknown at the moment. */
   readonly summary: StatsSummary | null;
-  readonly cgroups: readonly SampledCgroup[];
+  readonly cgroups: readonly PageCgroup[];
   readonly thresholds: readonly EvictionThreshold[];
   /** Failing health checks, by name. */
   readonly failures: readonly { readonly name: string; readonly failure: string }[];
@@ -94,7 +102,7 @@ function podsOf(pods: readonly Pod[], summary: StatsSummary | null, { now, lifeO
   });
 }
 
-function cgroupOf({ path, container, sample: { reading } }: SampledCgroup) {
+function cgroupOf({ path, container, sample: { reading } }: PageCgroup) {
   return {
     path,
     of: container === null ? '' : [container.podNamespace, container.podName, container.isSandbox ? 'sandbox' : container.containerName].join('/'),
