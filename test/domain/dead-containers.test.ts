@@ -4,11 +4,11 @@ import t from 'tap';
 import { AgentContext } from '../../src/domain/agent/agent-context.js';
 import { newAgentState } from '../../src/domain/agent/agent-state.js';
 import { apiParts } from '../../src/domain/agent/api-owners.js';
-import { collectAfterDeath, deletorReplied } from '../../src/domain/agent/dead-containers.js';
+import { collectAfterDeath, deadContainerRemoved, deadLogsRemoved } from '../../src/domain/agent/dead-containers.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
 import { deadContainerQueueCapacity } from '../../src/domain/gc/dead-containers.js';
-import type { Address, Reply, Turn } from '../../src/domain/kernel/machine.js';
+import type { Address, ReplyFor, Turn } from '../../src/domain/kernel/machine.js';
 import { setPodCache } from '../../src/domain/pod-cache/pod-cache.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 import type { ContainerRuntimeState, PodRuntimeStatus, RuntimeContainerStatus } from '../../src/ports/model/runtime-status.js';
@@ -60,7 +60,7 @@ class Agent {
   }
 }
 
-const answer = (op: string, slot: string, failed = false) =>
+const answer = <Op extends 'podLogs.removeContainerLogs' | 'containers.remove'>(op: Op, slot: string, failed = false) =>
   ({
     type: 'reply',
     id: 1,
@@ -68,7 +68,7 @@ const answer = (op: string, slot: string, failed = false) =>
     address: { machine: 'deletor', key: '' },
     slot,
     outcome: failed ? { ok: false, error: { message: 'busy' } } : { ok: true, value: null },
-  }) as Reply<AgentOperations>;
+  }) as unknown as ReplyFor<AgentOperations, Op>;
 const logsGone = (id: string, failed = false) => answer('podLogs.removeContainerLogs', `logs/${id}`, failed);
 const containerGone = (id: string, failed = false) => answer('containers.remove', `remove/${id}`, failed);
 
@@ -82,16 +82,16 @@ t.test('the older ones of the name, their logs first', async (t) => {
   ]);
   collectAfterDeath(agent.context, 'u', 'c3');
   t.strictSame(agent.asked, [], 'nothing twice');
-  deletorReplied(agent.context, logsGone('c2'));
+  deadLogsRemoved(agent.context, logsGone('c2'));
   t.strictSame(agent.asked.splice(0), [['containers.remove', 'deletor/', 'remove/c2', { containerId: 'c2' }, 7]]);
-  deletorReplied(agent.context, logsGone('c1', true));
+  deadLogsRemoved(agent.context, logsGone('c1', true));
   t.strictSame([agent.asked, agent.logged], [[], ['warn Failed to remove a dead container {"containerID":"c1","err":"busy"}']], 'a container whose logs stay stays');
   t.strictSame([...agent.state.deleting], ['c2'], 'it is tried again at the next death');
-  deletorReplied(agent.context, containerGone('c2'));
+  deadContainerRemoved(agent.context, containerGone('c2'));
   t.strictSame([agent.asked, [...agent.state.deleting]], [[], []]);
   collectAfterDeath(agent.context, 'u', 'c3');
-  deletorReplied(agent.context, logsGone('c2'));
-  deletorReplied(agent.context, containerGone('c2', true));
+  deadLogsRemoved(agent.context, logsGone('c2'));
+  deadContainerRemoved(agent.context, containerGone('c2', true));
   t.strictSame([[...agent.state.deleting], agent.logged.length], [['c1'], 2]);
 });
 

@@ -8,10 +8,10 @@
 // | a token is due for refresh               | its pod is outdated and synced                                       |
 // | volumes could not be updated             | the pod is outdated and synced again after the usual time            |
 // | a pod has ended and its volumes are gone | it is unregistered                                                   |
+
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Pod } from '../../ports/model/pod.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import { isSameJson } from '../api-cache/strategic-merge-patch.js';
 import type { ApiData, TrustBundlesAnswer } from '../api-data/api-data.js';
@@ -19,7 +19,7 @@ import { defaultObjectTtl, isShown, lookUpObject, type ObjectReading, objectFetc
 import { lookUpServiceAccount, serviceAccountRead } from '../api-data/service-accounts.js';
 import { forgetTokens, lookUpToken, nextTokenRefresh, type TokenAsking, tokenAnswered, tokenRequestBody } from '../api-data/token-cache.js';
 import { resumeIdentityWaits } from '../images/image-manager.js';
-import type { Address, Reply } from '../kernel/machine.js';
+import type { Address } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { apiDataSource, showsTrustBundles } from '../volumes/api-data-volume.js';
 import { usedVolumes } from '../volumes/node-volumes.js';
@@ -28,6 +28,7 @@ import type { AgentContext } from './agent-context.js';
 import { unwatchObjects, watchObjects } from './api-objects.js';
 import { type ApiState, ownNode } from './api-state.js';
 import { notifyPods } from './outdated-pods.js';
+import type { AnswerOf } from './part.js';
 import { podCertificateOf, releasePodCertificates } from './pod-certificates.js';
 
 export const objectMachine = 'object';
@@ -129,28 +130,34 @@ function isOtherContent(change: ObjectChange): boolean {
   return !isSameJson(content, before);
 }
 
-export function objectReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {
+export function objectReplied(context: AgentContext, key: string, { outcome }: AnswerOf<'apiReader.get'>): void {
   const { api } = context.state;
   if (api === null) return;
-  objectFetched(api.objects, key, outcome as Parameters<typeof objectFetched>[2]);
+  objectFetched(api.objects, key, outcome);
   notifyPods(context, api, podsOf(api.objects, key), false);
 }
 
-export function tokenReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {
+export function tokenReplied(context: AgentContext, key: string, { outcome }: AnswerOf<'apiWriter.create'>): void {
   const { api } = context.state;
   if (api === null) return;
-  const uid = tokenAnswered(api.tokens, key, outcome as Parameters<typeof tokenAnswered>[2], askingOf(context, tokenMachine));
+  const uid = tokenAnswered(api.tokens, key, outcome, askingOf(context, tokenMachine));
   if (!outcome.ok) context.turn.log('error', "Couldn't update token", { podUID: uid ?? '', err: outcome.error.message });
   if (uid !== null) notifyPods(context, api, [uid], false);
 }
 
 /** A token or a service account for credential provider plugins. */
-export function pluginDataReplied(context: AgentContext, { address, outcome }: Reply<AgentOperations>): void {
+export function serviceAccountReplied(context: AgentContext, key: string, { outcome }: AnswerOf<'apiReader.get'>): void {
   const { api } = context.state;
   if (api === null) return;
-  const read = outcome as Parameters<typeof tokenAnswered>[2];
-  if (address.machine === serviceAccountMachine) serviceAccountRead(api.serviceAccounts, address.key, read);
-  else tokenAnswered(api.pluginTokens, address.key, read, askingOf(context, pluginTokenMachine));
+  serviceAccountRead(api.serviceAccounts, key, outcome);
+  resumeIdentityWaits(context);
+}
+
+/** The token of a service account, for a credential provider plugin. */
+export function pluginTokenReplied(context: AgentContext, key: string, { outcome }: AnswerOf<'apiWriter.create'>): void {
+  const { api } = context.state;
+  if (api === null) return;
+  tokenAnswered(api.pluginTokens, key, outcome, askingOf(context, pluginTokenMachine));
   resumeIdentityWaits(context);
 }
 

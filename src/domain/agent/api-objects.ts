@@ -4,7 +4,6 @@
 // Invariant: the node's own pods are read only after its Node has been read, so that admission never lacks an existing node.
 import type { ApiSelection } from '../../ports/model/api-object.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import {
   newReflector,
   type ReflectorContext,
@@ -17,8 +16,9 @@ import {
   runReflector,
   stopReflector,
 } from '../api-cache/reflector.js';
-import type { Reply, Turn } from '../kernel/machine.js';
+import type { Turn } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
+import type { AnswerOf } from './part.js';
 import { reportUnusable } from './unusable-objects.js';
 
 const core = (plural: string) => ({ group: '', version: 'v1', plural });
@@ -56,9 +56,9 @@ export function apiSaw(context: AgentContext, { watch, events }: ApiWatchEvents)
   if (reflector !== undefined) reflectorSaw(reflector, watch, events, contextOf(context, reflector));
 }
 
-export function apiReplied(context: AgentContext, name: string, reply: Reply<AgentOperations>): void {
+export function apiReplied(context: AgentContext, name: string, answer: AnswerOf<'apiReader.list' | 'apiReader.watch'>): void {
   const reflector = context.state.api?.reflectors.get(name);
-  if (reflector !== undefined) reflectorReplied(reflector, reply as Reply<ReflectorOperations>, contextOf(context, reflector));
+  if (reflector !== undefined) reflectorReplied(reflector, answer, contextOf(context, reflector));
 }
 
 export function apiWoken(context: AgentContext, name: string): void {

@@ -4,17 +4,18 @@
 //
 // Each stage decides from a listing of its own, since the actual removals determine what can be removed next. Runs at most once a minute, and only
 // after a container or pod ended or was removed.
+
 import { momentOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type ContainerGcContext, containersToCollect, logDirectoriesToCollect, sandboxesToCollect } from '../gc/container-gc.js';
-import type { Reply, ReplyFor } from '../kernel/machine.js';
+import { assert } from '../kernel/assert.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import { shouldPodContentBeRemoved, shouldPodRuntimeBeRemoved } from '../pod-workers/queries.js';
 import type { AgentContext } from './agent-context.js';
 import { logFilesOf } from './container-log-files.js';
 import { isBeingRotated } from './log-rotation.js';
+import type { AnswerOf } from './part.js';
 import { loopProblem } from './sync-loop.js';
 
 export const collectionAddress = { machine: 'collection', key: '' } as const;
@@ -68,12 +69,25 @@ export function beginCollection(context: AgentContext): void {
   list(context, 'listContainers');
 }
 
-export function collectionReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+export const collectionOperations = [
+  'runtime.listPods',
+  'podLogs.listDirectories',
+  'podLogs.removeDeadLinks',
+  'podLogs.removeDirectory',
+  'podLogs.removeContainerLogs',
+  'sandboxes.stop',
+  'sandboxes.remove',
+  'containers.stop',
+  'containers.remove',
+] as const;
+
+export function collectionReplied(context: AgentContext, reply: AnswerOf<(typeof collectionOperations)[number]>): void {
   const { collection } = context.state;
   if (reply.op === 'runtime.listPods') {
     listed(context, reply);
     return;
   }
+  assert(collection.outstanding > 0, 'an answer came for a collection that does not wait for one', reply.slot);
   collection.outstanding--;
   if (!reply.outcome.ok) {
     context.turn.log('warn', 'Container garbage collection failed', { err: reply.outcome.error.message, subject: reply.slot });
@@ -106,7 +120,7 @@ function list(context: AgentContext, phase: 'listContainers' | 'listSandboxes'):
   context.turn.ask('runtime.listPods', collectionAddress, 'list', { uid: null }, context.state.settings.runtimeRequestTimeout);
 }
 
-function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.listPods'>): void {
+function listed(context: AgentContext, reply: AnswerOf<'runtime.listPods'>): void {
   const { collection } = context.state;
   if (!reply.outcome.ok) {
     context.turn.log('warn', 'Container garbage collection failed', { err: reply.outcome.error.message });

@@ -5,11 +5,10 @@
 //   an incomplete pass (an update failed, a container isn't known well enough) -> again after the reconcile period
 //
 // Invariant: only differing sets are sent; nothing is compared while nothing changes.
+
 import type { Micros } from '../../ports/micros.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type CpuReconcileItem, cpuReconcileItems, noteCpuUpdate } from '../cpu-manager/reconcile-cpus.js';
 import { assert } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
 import { readPodCache } from '../pod-cache/pod-cache.js';
 import { formatCpuSet } from '../values/cpu-set.js';
 import { activePods } from './active-pods.js';
@@ -17,6 +16,7 @@ import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { collectStale } from './alignment.js';
 import type { AlignmentState } from './alignment-state.js';
+import type { AnswerOf } from './part.js';
 
 export const cpuReconcileAddress = { machine: 'cpu-reconcile', key: '' } as const;
 export const cpuUpdateMachine = 'cpu-update';
@@ -93,7 +93,7 @@ function tell({ state, turn }: AgentContext, { reconcile }: AlignmentState): voi
   }
 }
 
-export function cpuUpdateReplied(context: AgentContext, containerId: string, reply: Reply<AgentOperations>): void {
+export function cpuUpdateReplied(context: AgentContext, containerId: string, reply: AnswerOf<'containers.updateResources'>): void {
   const { alignment } = context.state;
   const item = alignment?.reconcile.updating.get(containerId);
   assert(alignment !== null && item !== undefined, 'a container was told its CPUs that nobody knows', containerId);

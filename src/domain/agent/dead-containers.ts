@@ -1,13 +1,14 @@
 // Removes the leftovers of a crash loop at once, so that they do not fill the node between two rounds of collection.
+
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { allDeadContainers, deadContainerQueueCapacity, deadContainersAfterDeath } from '../gc/dead-containers.js';
-import type { Reply } from '../kernel/machine.js';
+import { assert } from '../kernel/assert.js';
 import { readPodCache } from '../pod-cache/pod-cache.js';
 import { shouldPodContentBeRemoved } from '../pod-workers/queries.js';
 import type { AgentContext } from './agent-context.js';
 import { logFilesOf } from './container-log-files.js';
 import { isBeingRotated } from './log-rotation.js';
+import type { AnswerOf } from './part.js';
 
 export const deletorAddress = { machine: 'deletor', key: '' } as const;
 
@@ -38,11 +39,19 @@ function collect(context: AgentContext, uid: string, choose: (status: PodRuntime
 }
 
 /** Logs first: those of a removed container would have no owner. */
-export function deletorReplied(context: AgentContext, { op, slot, outcome }: Reply<AgentOperations>): void {
+export function deadLogsRemoved(context: AgentContext, { slot, outcome }: AnswerOf<'podLogs.removeContainerLogs'>): void {
   const { state, turn } = context;
-  const containerId = slot.slice(slot.indexOf('/') + 1);
-  if (!outcome.ok) turn.log('warn', 'Failed to remove a dead container', { containerID: containerId, err: outcome.error.message });
-  if (op === 'podLogs.removeContainerLogs' && outcome.ok)
-    turn.ask('containers.remove', deletorAddress, `remove/${containerId}`, { containerId }, state.settings.runtimeRequestTimeout);
-  else state.deleting.delete(containerId);
+  const containerId = slot.slice('logs/'.length);
+  if (outcome.ok) turn.ask('containers.remove', deletorAddress, `remove/${containerId}`, { containerId }, state.settings.runtimeRequestTimeout);
+  else removalEnded(context, containerId, outcome.error.message);
+}
+
+export function deadContainerRemoved(context: AgentContext, { slot, outcome }: AnswerOf<'containers.remove'>): void {
+  removalEnded(context, slot.slice('remove/'.length), outcome.ok ? null : outcome.error.message);
+}
+
+function removalEnded({ state, turn }: AgentContext, containerId: string, err: string | null): void {
+  assert(state.deleting.has(containerId), 'a container was removed that is not being removed', containerId);
+  if (err !== null) turn.log('warn', 'Failed to remove a dead container', { containerID: containerId, err });
+  state.deleting.delete(containerId);
 }

@@ -5,13 +5,13 @@
 // A pod that terminated normally is forgotten by itself (`ended-pods`), without a pass.
 // Invariants: nothing is cleaned up before every source has reported; the snapshots are older than the pod index they are compared
 // with, so that a new pod can't look orphaned. A pass runs after a change, not by a clock, and again while orphans remain.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Outcome } from '../../ports/port-error.js';
 import { imagePullSucceeded } from '../backoff/image-pull-backoff.js';
 import { collectExpiredBackoff } from '../backoff/keyed-backoff.js';
 import { keepTries, mayTry, nextTryAt, tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
-import type { Reply, ReplyFor } from '../kernel/machine.js';
 import { isPodBehind, readPodCache } from '../pod-cache/pod-cache.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import { type KnownPod, syncKnownPods } from '../pod-workers/known-pods.js';
@@ -27,6 +27,7 @@ import { forgetFinishedPod } from './ended-pods.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
 import { deleteOrphanMirrors } from './mirror-pods.js';
 import { removeOrphanDirectory } from './orphan-directories.js';
+import type { AnswerOf } from './part.js';
 import { reallocateRestartedPod } from './pod-admission.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
@@ -69,32 +70,48 @@ export function beginHousekeeping(context: AgentContext): void {
   turn.ask('podDirectories.list', housekeepingAddress, 'directories', null, hostCallLimit);
 }
 
-export function housekeepingReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
-  const { housekeeping } = context.state;
-  if (reply.op === 'podCgroups.destroy') {
-    cgroupDestroyed(context, reply);
-    return;
-  }
-  if (!reply.outcome.ok) {
-    context.turn.log('error', 'Failed cleaning pods', { err: reply.outcome.error.message });
-    housekeeping.phase = 'idle';
-    housekeeping.dirty = true;
-    tryFailed(housekeeping.retries, pass, context.turn.now);
-    return;
-  }
-  if (reply.op === 'podCgroups.list' && reply.outcome.ok) housekeeping.cgroups = reply.outcome.value;
-  if (reply.op === 'podDirectories.list' && reply.outcome.ok) housekeeping.directories = reply.outcome.value;
-  if (housekeeping.phase === 'snapshots' && housekeeping.cgroups !== null && housekeeping.directories !== null) {
-    housekeeping.phase = 'running';
-    context.turn.ask('runtime.listPods', housekeepingAddress, 'running', { uid: null }, context.state.settings.runtimeRequestTimeout);
-  } else if (housekeeping.phase === 'running' && reply.op === 'runtime.listPods' && reply.outcome.ok) {
-    cleanUp(context, reply.outcome.value.pods.filter(isRunning));
-    housekeeping.phase = 'idle';
-    trySucceeded(housekeeping.retries, pass);
-  }
+export function cgroupsListed(context: AgentContext, { outcome }: AnswerOf<'podCgroups.list'>): void {
+  if (outcome.ok) context.state.housekeeping.cgroups = outcome.value;
+  listed(context, outcome);
 }
 
-function cgroupDestroyed({ state, turn }: AgentContext, { slot, outcome }: ReplyFor<AgentOperations, 'podCgroups.destroy'>): void {
+export function directoriesListed(context: AgentContext, { outcome }: AnswerOf<'podDirectories.list'>): void {
+  if (outcome.ok) context.state.housekeeping.directories = outcome.value;
+  listed(context, outcome);
+}
+
+/** One of the two listings came. The other one may have ended the pass, or may still be in flight from a pass that ended. */
+function listed(context: AgentContext, outcome: Outcome<unknown>): void {
+  const { housekeeping, settings } = context.state;
+  if (!outcome.ok) {
+    passFailed(context, outcome.error.message);
+    return;
+  }
+  if (housekeeping.phase !== 'snapshots' || housekeeping.cgroups === null || housekeeping.directories === null) return;
+  housekeeping.phase = 'running';
+  context.turn.ask('runtime.listPods', housekeepingAddress, 'running', { uid: null }, settings.runtimeRequestTimeout);
+}
+
+export function runningListed(context: AgentContext, { outcome }: AnswerOf<'runtime.listPods'>): void {
+  const { housekeeping } = context.state;
+  if (!outcome.ok) {
+    passFailed(context, outcome.error.message);
+    return;
+  }
+  if (housekeeping.phase !== 'running') return;
+  cleanUp(context, outcome.value.pods.filter(isRunning));
+  housekeeping.phase = 'idle';
+  trySucceeded(housekeeping.retries, pass);
+}
+
+function passFailed({ state: { housekeeping }, turn }: AgentContext, err: string): void {
+  turn.log('error', 'Failed cleaning pods', { err });
+  housekeeping.phase = 'idle';
+  housekeeping.dirty = true;
+  tryFailed(housekeeping.retries, pass, turn.now);
+}
+
+export function cgroupDestroyed({ state, turn }: AgentContext, { slot, outcome }: AnswerOf<'podCgroups.destroy'>): void {
   const { retries } = state.housekeeping;
   if (outcome.ok) {
     trySucceeded(retries, slot);

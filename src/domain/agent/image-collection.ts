@@ -11,7 +11,6 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import {
   afterImageFsMeasurement,
   afterImageRemoval,
@@ -26,11 +25,11 @@ import { detectImages, removableImages } from '../gc/image-records.js';
 import { readPulledRecord } from '../images/pull-record-text.js';
 import { isPullRecordGarbage, pullRecordFileName } from '../images/pull-records.js';
 import { assert } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
 import { fullImageName, parseImageReference } from '../values/image-reference.js';
 import { instantAfter } from '../values/instant.js';
 import type { AgentContext } from './agent-context.js';
 import type { ImageCollectionState } from './image-collection-state.js';
+import type { AnswerOf } from './part.js';
 import { asideImages } from './set-aside.js';
 import { loopProblem } from './sync-loop.js';
 
@@ -58,7 +57,9 @@ export function beginImageCollection(context: AgentContext): void {
   if (!isTooEarly) beginRound(context);
 }
 
-export function imageCollectionReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+export const imageCollectionOperations = ['runtime.listPods', 'images.list', 'images.fsInfo', 'filesystemUsage.usage', 'images.remove', 'pullRecords.list'] as const;
+
+export function imageCollectionReplied(context: AgentContext, reply: AnswerOf<(typeof imageCollectionOperations)[number]>): void {
   switch (reply.op) {
     case 'runtime.listPods':
       if (reply.outcome.ok) beginList(context, reply.outcome.value.foreignImages);
@@ -85,9 +86,6 @@ export function imageCollectionReplied(context: AgentContext, reply: Reply<Agent
       if (reply.outcome.ok) for (const { text } of reply.outcome.value) removeRecord(context, text);
       else context.turn.log('error', 'The records of image pulls cannot be read', { err: reply.outcome.error.message });
       rest(context);
-      return;
-    default:
-      return;
   }
 }
 

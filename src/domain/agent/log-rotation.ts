@@ -12,15 +12,15 @@
 // A step that fails ends the rotation; the next check finds the log as large as before. Invariants: the log is moved aside only for a
 // running container, and moved back if the runtime does not open a new one; a log is in one rotation at a time, and meanwhile its
 // container is not collected (`isBeingRotated`), so that no rotated file of a removed container is left.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ContainerRuntimeState } from '../../ports/model/runtime-status.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Reply } from '../kernel/machine.js';
 import { type LogRotationPolicy, planRotatedFiles, rotatedLogName } from '../logs/log-rotation.js';
 import type { AgentContext } from './agent-context.js';
 import { isAside } from './aside-pods.js';
 import { logPathOf } from './container-log-files.js';
 import type { LogRotation, WaitingLog } from './log-rotation-state.js';
+import type { AnswerOf } from './part.js';
 
 export const logRotationMachine = 'log-rotation';
 const roundAddress = { machine: logRotationMachine, key: '' } as const;
@@ -55,20 +55,32 @@ export function beginLogRotation(context: AgentContext): void {
   context.turn.ask('containerLogs.measure', roundAddress, 'measure', { paths: running.map(({ path }) => path) });
 }
 
-export function logRotationReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+export const logRotationOperations = [
+  'containerLogs.removeUnfinished',
+  'containerLogs.measure',
+  'containerLogs.listRotated',
+  'containerLogs.discard',
+  'containerLogs.compress',
+  'containerLogs.rename',
+  'containers.reopenLog',
+] as const;
+type LogRotationAnswer = AnswerOf<(typeof logRotationOperations)[number]>;
+
+/** @param key the container's id; '': of the round */
+export function logRotationReplied(context: AgentContext, key: string, reply: LogRotationAnswer): void {
   const { logRotation, settings } = context.state;
   const policy = settings.logRotation;
   if (policy === null) return;
-  if (reply.address.key === '') roundReplied(context, policy, reply);
+  if (key === '') roundReplied(context, policy, reply);
   else {
-    const rotation = logRotation.active.get(reply.address.key);
+    const rotation = logRotation.active.get(key);
     if (rotation === undefined) return;
-    if (!advance(context, policy, reply.address.key, rotation, reply)) finish(context, reply.address.key, rotation);
+    if (!advance(context, policy, key, rotation, reply)) finish(context, key, rotation);
   }
   startWaiting(context, policy);
 }
 
-function roundReplied(context: AgentContext, policy: LogRotationPolicy, reply: Reply<AgentOperations>): void {
+function roundReplied(context: AgentContext, policy: LogRotationPolicy, reply: LogRotationAnswer): void {
   const { logRotation } = context.state;
   logRotation.phase = 'idle';
   if (!reply.outcome.ok) {
@@ -98,7 +110,7 @@ function startWaiting(context: AgentContext, { maxWorkers }: LogRotationPolicy):
 }
 
 /** Processes the reply of a step and begins the next one. False: no next step. */
-function advance(context: AgentContext, policy: LogRotationPolicy, containerId: string, rotation: LogRotation, reply: Reply<AgentOperations>): boolean {
+function advance(context: AgentContext, policy: LogRotationPolicy, containerId: string, rotation: LogRotation, reply: LogRotationAnswer): boolean {
   if (!reply.outcome.ok) {
     const { message, kind } = reply.outcome.error;
     context.turn.log('error', 'Failed to rotate log for container', { containerID: containerId, path: rotation.path, step: rotation.step, err: message });
@@ -120,7 +132,7 @@ function advance(context: AgentContext, policy: LogRotationPolicy, containerId: 
   return true;
 }
 
-function nextStep(context: AgentContext, policy: LogRotationPolicy, rotation: LogRotation, reply: Reply<AgentOperations>): LogRotation['step'] | null {
+function nextStep(context: AgentContext, policy: LogRotationPolicy, rotation: LogRotation, reply: LogRotationAnswer): LogRotation['step'] | null {
   switch (rotation.step) {
     case 'reopening':
       return 'measuring';

@@ -5,10 +5,11 @@
 //
 // Invariants: deletions have a UID precondition and no grace period; no mirror is created before the API's pods have been read once, nor while a
 // pod is terminating; one request in flight a full name.
+
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Address, Reply } from '../kernel/machine.js';
+import { assert } from '../kernel/assert.js';
+import type { Address } from '../kernel/machine.js';
 import { mirrorPlan, mirrorPod } from '../pod-sources/mirror-pod.js';
 import type { PodWorkerRecord } from '../pod-workers/pod-worker-record.js';
 import { isPodForMirrorPodTerminatingByFullName } from '../pod-workers/queries.js';
@@ -17,7 +18,9 @@ import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';
 import { podFullNameOf } from '../values/pod-references.js';
 import { isNewerVersion } from '../values/resource-version.js';
 import type { AgentContext } from './agent-context.js';
+import type { ApiState } from './api-state.js';
 import { cachedObject, ownNode } from './api-state.js';
+import type { AnswerOf } from './part.js';
 import { orphanMirrors, uidOf } from './pod-index.js';
 
 const timeout: Micros = 60_000_000;
@@ -93,42 +96,52 @@ export function deleteOrphanMirrors(context: AgentContext): void {
     for (const fullName of kept.keys()) if (!state.pods.mirrorsByFullName.has(fullName) && !state.pods.podsByFullName.has(fullName)) kept.delete(fullName);
 }
 
-export function mirrorReplied(context: AgentContext, fullName: string, reply: Reply<AgentOperations>): void {
-  const { state, turn } = context;
-  const { api } = state;
-  if (api === null) return;
-  if (reply.op === 'apiWriter.create') {
-    if (!reply.outcome.ok) {
-      failed(context, fullName, 'Failed creating a mirror pod for', reply.outcome.error.message);
-      return;
-    }
-    const { uid = '', resourceVersion } = reply.outcome.value.metadata;
-    const seen = api.reflectors.get('pods')?.resourceVersion ?? undefined;
-    // The watch may have been faster.
-    if (seen !== resourceVersion && !isNewerVersion(seen, resourceVersion)) api.mirrors.made.set(fullName, uid);
-  } else if (reply.op === 'apiWriter.delete') {
-    const asked = api.mirrors.deleting.get(fullName);
-    api.mirrors.deleting.delete(fullName);
-    const mirror = shownMirror(context, fullName);
-    const isShown = mirror !== null && uidOf(mirror) === asked;
-    if (reply.outcome.ok || reply.outcome.error.kind === 'not-found') {
-      // The watch may still have to show it, or may have shown it while the request was in flight.
-      if (isShown) api.mirrors.unmade.set(fullName, asked);
-    } else if (reply.outcome.error.kind !== 'aborted') {
-      failed(context, fullName, 'Failed deleting a mirror pod', reply.outcome.error.message);
-      return;
-    } else if (isShown) {
-      // Another pod has that name, which the watch shows next.
-      pause(context, fullName);
-      return;
-    }
+export function mirrorCreated(context: AgentContext, fullName: string, { outcome }: AnswerOf<'apiWriter.create'>): void {
+  const { api } = context.state;
+  assert(api !== null, 'a mirror pod was created without an apiserver', fullName);
+  if (!outcome.ok) {
+    failed(context, fullName, 'Failed creating a mirror pod for', outcome.error.message);
+    return;
   }
+  const { uid = '', resourceVersion } = outcome.value.metadata;
+  const seen = api.reflectors.get('pods')?.resourceVersion ?? undefined;
+  // The watch may have been faster.
+  if (seen !== resourceVersion && !isNewerVersion(seen, resourceVersion)) api.mirrors.made.set(fullName, uid);
+  // Its pod was removed during the creation: a check for such mirrors meanwhile has skipped this one.
+  if (!reconciled(context, api, fullName)) context.state.housekeeping.dirty = true;
+}
+
+export function mirrorDeleted(context: AgentContext, fullName: string, { outcome }: AnswerOf<'apiWriter.delete'>): void {
+  const { api } = context.state;
+  assert(api !== null, 'a mirror pod was deleted without an apiserver', fullName);
+  const asked = api.mirrors.deleting.get(fullName);
+  assert(asked !== undefined, 'a mirror pod was deleted that is not being deleted', fullName);
+  api.mirrors.deleting.delete(fullName);
+  const mirror = shownMirror(context, fullName);
+  const isShown = mirror !== null && uidOf(mirror) === asked;
+  if (outcome.ok || outcome.error.kind === 'not-found') {
+    // The watch may still have to show it, or may have shown it while the request was in flight.
+    if (isShown) api.mirrors.unmade.set(fullName, asked);
+  } else if (outcome.error.kind !== 'aborted') {
+    failed(context, fullName, 'Failed deleting a mirror pod', outcome.error.message);
+    return;
+  } else if (isShown) {
+    // Another pod has that name, which the watch shows next.
+    pause(context, fullName);
+    return;
+  }
+  reconciled(context, api, fullName);
+}
+
+/** A request succeeded: the next one, if any. False: no static pod of this name is left. */
+function reconciled(context: AgentContext, api: ApiState, fullName: string): boolean {
+  const { state, turn } = context;
   api.mirrors.pauses.delete(fullName);
   turn.wakeAt(addressOf(fullName), null);
   const pod = state.pods.podsByFullName.get(fullName);
-  if (pod !== undefined && isStaticPod(pod)) reconcileMirror(context, pod);
-  // Its pod was removed during the creation: a check for such mirrors meanwhile has skipped this one.
-  else if (reply.op === 'apiWriter.create') state.housekeeping.dirty = true;
+  if (pod === undefined || !isStaticPod(pod)) return false;
+  reconcileMirror(context, pod);
+  return true;
 }
 
 /** Time for another try. */

@@ -6,19 +6,20 @@
 //
 // Invariants: one write a cgroup at a time; a burst of pods costs a few writes, not one each; without a difference nothing is written, except
 // once a minute while there are pods, since other programs may have written, too.
+
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { classCgroupConfigs, countPod } from '../cgroups/class-cgroups.js';
 import { podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
 import { nodeAllocatableCgroup, qosClassCgroup } from '../cgroups/pod-cgroup-name.js';
+import { assert } from '../kernel/assert.js';
 import { canonicalJson } from '../kernel/canonical.js';
-import type { Reply } from '../kernel/machine.js';
 import type { QosClass } from '../qos/qos-class.js';
 import { goQuote } from '../values/go-text.js';
 import { isActive } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
+import type { AnswerOf } from './part.js';
 
 export const nodeCgroupMachine = 'node-cgroups';
 const wakeAddress = { machine: nodeCgroupMachine, key: '' } as const;
@@ -99,14 +100,25 @@ function write({ state, turn }: AgentContext, name: QosClass, values: CgroupValu
   else turn.ask('podCgroups.ensure', address, 'values', { name: path, values, rewrite: true });
 }
 
-export function nodeCgroupReplied(context: AgentContext, key: string, reply: Reply<AgentOperations>): void {
+export function nodeCgroupSet(context: AgentContext, key: string, { outcome }: AnswerOf<'podCgroups.set'>): void {
+  nodeCgroupWritten(context, key, outcome.ok, outcome.ok ? null : outcome.error.message);
+}
+
+export function nodeCgroupEnsured(context: AgentContext, key: string, { outcome }: AnswerOf<'podCgroups.ensure'>): void {
+  const problem = outcome.ok ? outcome.value.problem : outcome.error.message;
+  nodeCgroupWritten(context, key, outcome.ok, problem === '' ? null : problem);
+}
+
+/** @param exists whether the cgroup exists after this */
+function nodeCgroupWritten(context: AgentContext, key: string, exists: boolean, problem: string | null): void {
   const { state, turn } = context;
   const { nodeCgroups } = state;
-  const name = key as QosClass;
+  const name = classes.find((one) => one === key);
+  assert(name !== undefined, 'an unknown QoS class has a cgroup', key);
   const cgroup = nodeCgroups.cgroups[name];
-  const problem = problemOf(reply);
+  assert(cgroup.writing !== null, 'an answer came for a cgroup that is not being written', key);
   // Missing values of an existing cgroup are only set again; a removed cgroup is created again.
-  cgroup.made = reply.outcome.ok;
+  cgroup.made = exists;
   cgroup.written = problem === null ? cgroup.writing : null;
   cgroup.writing = null;
   nodeCgroups.stale = true;
@@ -120,11 +132,6 @@ export function nodeCgroupReplied(context: AgentContext, key: string, reply: Rep
   const message = `Failed to update Node Allocatable Limits [${path.map(goQuote).join(' ')}]: ${problem}`;
   if (name === 'Guaranteed' && !nodeCgroups.reportedEnforced) context.nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
   else turn.log('error', '[ContainerManager]: Failed to update QoS cgroup configuration', { cgroup: path.join('/'), err: problem });
-}
-
-function problemOf(reply: Reply<AgentOperations>): string | null {
-  if (!reply.outcome.ok) return reply.outcome.error.message;
-  return reply.op === 'podCgroups.ensure' && reply.outcome.value.problem !== '' ? reply.outcome.value.problem : null;
 }
 
 function reportEnforced(context: AgentContext): void {

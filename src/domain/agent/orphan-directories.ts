@@ -3,14 +3,14 @@
 //
 //   found by housekeeping -> volumes are torn down, as long as that takes -> the directory is removed -> forgotten;
 //   a failure is retried by a pass, after a pause that doubles
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+
 import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
-import type { Reply } from '../kernel/machine.js';
 import { releaseRange } from '../user-namespaces/user-namespaces.js';
 import { hostCallLimit } from '../values/host-call-limit.js';
 import { forgetRelease, releaseVolumes } from '../volume-manager/release-volumes.js';
 import { releaseState } from '../volume-manager/volume-waiting.js';
 import type { AgentContext } from './agent-context.js';
+import type { AnswerOf } from './part.js';
 import { syncAddress } from './worker-effects.js';
 
 export const orphanMachine = 'orphan';
@@ -22,7 +22,7 @@ export function removeOrphanDirectory(context: AgentContext, uid: string): void 
   context.forPod(uid, () => releaseVolumes(volumes, uid, context));
 }
 
-export function orphanReplied(context: AgentContext, uid: string, { outcome }: Reply<AgentOperations>): void {
+export function orphanRemoved(context: AgentContext, uid: string, { outcome }: AnswerOf<'podDirectories.remove'>): void {
   if (context.state.orphans.has(uid)) end(context, uid, outcome.ok ? null : outcome.error.message);
 }
 

@@ -5,14 +5,22 @@
 // of the table, and this order is part of the contract.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert } from '../kernel/assert.js';
-import type { Reply, ReplyFor, Wake } from '../kernel/machine.js';
+import type { Reply, ReplyTo, Wake } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentEvent } from './agent-state.js';
 
-/** The answer to one operation. */
-export type AnswerOf<Op extends keyof AgentOperations> = ReplyFor<AgentOperations, Op>;
+/** The answer to an operation, or to one of several. */
+export type AnswerOf<Op extends keyof AgentOperations> = ReplyTo<AgentOperations, Op>;
 
 export type ReplyHandlers = { readonly [Op in keyof AgentOperations]?: (context: AgentContext, key: string, answer: AnswerOf<Op>) => void };
+
+/** The handlers of operations whose answers one function takes. */
+export function repliesTo<const Ops extends readonly (keyof AgentOperations)[]>(
+  ops: Ops,
+  handler: (context: AgentContext, key: string, answer: AnswerOf<Ops[number]>) => void,
+): ReplyHandlers {
+  return Object.fromEntries(ops.map((op) => [op, handler]));
+}
 
 /** An answer to an operation that has no handler is a failed assertion. */
 export interface MachineHandlers {

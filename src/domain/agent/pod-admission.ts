@@ -8,6 +8,7 @@
 // Invariants: a running pod isn't admitted again, even after changes of the node; a refused pod doesn't count from then on; a pending
 // one has no worker, but counts, so that no other pod takes the resources being freed for it; mirror pods, and terminated or terminating
 // pods, skip admission.
+
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
@@ -16,6 +17,7 @@ import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '..
 import { admitByPredicates, type PredicateResult } from '../admission/predicates.js';
 import { admitUnderPressure } from '../admission/pressure-gate.js';
 import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../admission/sysctl-gate.js';
+import { answeredObject } from '../api-data/typed-object.js';
 import { assert } from '../kernel/assert.js';
 import { admitDuringShutdown } from '../node-shutdown/shutdown-groups.js';
 import { preemptedConditionMessage, preemptingMessage, preemptingReason } from '../preemption/preemption.js';
@@ -131,7 +133,7 @@ export function forgetAdmission({ state: { admission, alignment, eviction } }: A
 export function admissionReplied({ state }: AgentContext, uid: string, { outcome }: AnswerOf<'apiReader.get'>): Pod | null {
   const pending = state.admission.pending.get(uid);
   if (pending === undefined) return null;
-  pending.freshNode = outcome.ok ? (outcome.value as Node) : null;
+  pending.freshNode = answeredObject('nodes', outcome);
   return state.pods.pods.get(uid) ?? null;
 }
 

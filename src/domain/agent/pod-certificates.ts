@@ -1,10 +1,8 @@
 // Certificates of pods as a part of the agent: requests of the node are watched from the first pod on that has one, and a pod whose certificate
 // was replaced is synced.
 import type { ApiObject } from '../../ports/model/api-object.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import { objectKey } from '../api-cache/reflector.js';
-import type { Reply } from '../kernel/machine.js';
 import { type PodCertificateOrder, podCertificateRequests } from '../pod-certificates/pod-certificate-request.js';
 import {
   forgetPodCertificates,
@@ -12,6 +10,7 @@ import {
   noPodCertificates,
   type PodCertificateAnswer,
   type PodCertificateContext,
+  type PodCertificateReply,
   podCertificateReplied,
   podCertificateRequestsChanged,
   podCertificateWoken,
@@ -39,9 +38,9 @@ export function releasePodCertificates(context: AgentContext, api: ApiState, uid
   forgetPodCertificates(api.podCertificates, uid, (key) => context.turn.end({ machine: podCertificateMachine, key }));
 }
 
-export function certificateStepReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {
+export function certificateStepReplied(context: AgentContext, key: string, answer: PodCertificateReply): void {
   const { api } = context.state;
-  if (api !== null) podCertificateReplied(api.podCertificates, key, outcome as Parameters<typeof podCertificateReplied>[2], contextOf(context, api));
+  if (api !== null) podCertificateReplied(api.podCertificates, key, answer, contextOf(context, api));
 }
 
 export function certificateWoken(context: AgentContext, key: string): void {

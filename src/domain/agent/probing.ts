@@ -1,6 +1,4 @@
-// Running probe workers: sends due probes, and passes results to the pod's status and its worker.
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ProbeAnswer } from '../probes/ask-probe.js';
 import { askProbe, probeOutcomeOf } from '../probes/ask-probe.js';
 import type { RegisteredWorker } from '../probes/probe-registry.js';
 import { type ProbeChange, type ProbeStep, type ProbeWorker, probeAnswered, probeDue } from '../probes/probe-worker.js';
@@ -21,7 +19,7 @@ export function probeWoken(context: AgentContext, key: string): void {
 }
 
 /** Drops answers for workers that have ended. */
-export function probeReplied(context: AgentContext, key: string, reply: Reply<AgentOperations>): void {
+export function probeReplied(context: AgentContext, key: string, reply: ProbeAnswer): void {
   const found = workerOf(context, key);
   if (found === null || found.registered.slot !== reply.slot) return;
   const { worker } = found.registered;

@@ -5,12 +5,11 @@
 //   single pod: list and inspect one pod -> done; several run concurrently, also with a complete listing
 //
 // Invariant: older data never replaces newer data: an answer that differs and whose order is uncertain is requested again.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { PortFailure } from '../../ports/port-error.js';
-import type { Reply, ReplyFor } from '../kernel/machine.js';
 import type { PodLifecycleEvent } from '../pleg/lifecycle-events.js';
 import { inspected, inspectionFailed, isInspectionAwaited, isLookOutdated, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
 import { deleteFromPodCache, emptyPodStatus, noteMoments, setPodCache } from '../pod-cache/pod-cache.js';
@@ -19,18 +18,14 @@ import type { PodRelist } from './agent-state.js';
 import { collectAfterDeath } from './dead-containers.js';
 import { inheritPods, successorOf } from './inherited-pods.js';
 import { beginLooks, pauseAfter, planLookAfterFailure, relistAddress, requestInspection } from './looks.js';
+import type { AnswerOf } from './part.js';
 import { syncPods } from './sync-loop.js';
 import { resumeAwaiting } from './worker-effects.js';
 
 /** The period of complete listings if the runtime sends events. */
 const safetyNetPeriod: Micros = 300_000_000;
 
-export function relistReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
-  if (reply.op === 'runtime.listPods') listed(context, reply);
-  else if (reply.op === 'runtime.inspectPod') looked(context, reply);
-}
-
-function looked(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.inspectPod'>): void {
+export function podRelistReplied(context: AgentContext, reply: AnswerOf<'runtime.inspectPod'>): void {
   const { relist, awaitingStatus } = context.state;
   const uid = reply.slot.slice('look/'.length);
   const askedAt = relist.looks.get(uid) ?? context.turn.now;
@@ -72,7 +67,7 @@ function takeLook(context: AgentContext, { uid, askedAt, found }: PodRelist): vo
   take(context, outcome.inspect.length === 0 ? outcome : inspected(pleg, cache, uid, found));
 }
 
-function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.listPods'>): void {
+export function relistReplied(context: AgentContext, reply: AnswerOf<'runtime.listPods'>): void {
   const { state, turn } = context;
   const { relist, pleg, cache } = state;
   relist.listing = false;

@@ -6,11 +6,12 @@
 //   a failed or overloaded server pauses the whole queue; any other refusal only its pod
 //
 // Invariant: the pause is bounded and only delays; unsent changes stay queued.
+
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { PortFailure } from '../../ports/port-error.js';
-import type { Address, Reply } from '../kernel/machine.js';
+import { typedObject } from '../api-data/typed-object.js';
+import type { Address } from '../kernel/machine.js';
 import { configHashAnnotation } from '../pod-sources/static-pod-defaults.js';
 import { couldHaveRunningContainers } from '../pod-workers/queries.js';
 import { illegalTransition, markSent, mayDeleteFromApi, needsReconcile, type StatusRecord } from '../status/status-manager.js';
@@ -21,6 +22,7 @@ import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { cachedObject } from './api-state.js';
 import { hasClaims } from './claims.js';
+import type { AnswerOf } from './part.js';
 
 /** Pods whose status is being written side by side; more wait. */
 const maxWrites = 8;
@@ -114,7 +116,7 @@ function ask({ turn }: AgentContext, uid: string, step: Exclude<WriteStep, { do:
   else turn.ask('apiWriter.delete', address, 'request', { ...pod, gracePeriodSeconds: 0, uid: metadata.uid ?? '' }, writeTimeout);
 }
 
-export function statusWriteReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>): void {
+export function statusWriteReplied(context: AgentContext, uid: string, reply: StatusWriteAnswer): void {
   const { statuses, api } = context.state;
   const writes = api?.statusWrites;
   const write = writes?.pods.get(uid);
@@ -123,7 +125,9 @@ export function statusWriteReplied(context: AgentContext, uid: string, reply: Re
   if (!statuses.has(uid)) forgetStatusWrite(context, uid);
 }
 
-function answered(context: AgentContext, uid: string, reply: Reply<AgentOperations>, writes: StatusWrites, write: StatusWrite): void {
+type StatusWriteAnswer = AnswerOf<'apiReader.get' | 'apiWriter.patch' | 'apiWriter.delete'>;
+
+function answered(context: AgentContext, uid: string, reply: StatusWriteAnswer, writes: StatusWrites, write: StatusWrite): void {
   const { state, turn } = context;
   const version = write.sending ?? 0;
   writes.active--;
@@ -139,7 +143,7 @@ function answered(context: AgentContext, uid: string, reply: Reply<AgentOperatio
     return;
   }
   write.readFirst = false;
-  write.answered = reply.outcome.value as Pod;
+  write.answered = typedObject('pods', reply.outcome.value);
   if (reply.op === 'apiWriter.patch') sent(state, uid, write, version);
   else write.patched = null;
   // There may be a newer version, or nothing left but the deletion.

@@ -14,8 +14,9 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ResourceClaim } from '../../ports/model/resource-claim.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { typedObject } from '../api-data/typed-object.js';
 import { assert } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ReplyFor } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { type ClaimRecord, claimKey, claimsKeptFor, type DraContext, type DraManager, type DraTask, draTaskMachine } from './dra-state.js';
 import { takePrepared, takeUnprepared } from './driver-answers.js';
@@ -58,22 +59,38 @@ function newTask(manager: DraManager, kind: DraTask['kind'], podUid: string, nam
   return task;
 }
 
-export function draTaskReplied(manager: DraManager, podUid: string, reply: Reply<AgentOperations>, context: DraContext): void {
-  const task = manager.tasks.get(podUid);
-  assert(task !== undefined, 'an answer came for a pod without work on its claims', podUid);
-  const { slot, outcome } = reply;
-  const rest = slot.slice(slot.indexOf('/') + 1);
-  if (reply.op === 'apiReader.get') {
-    const name = task.wanted[Number(rest)]?.name ?? '';
-    task.found[Number(rest)] = outcome.ok ? (outcome.value as ResourceClaim) : { problem: `fetch ResourceClaim ${name}: ${outcome.error.message}` };
-  } else {
-    const call = task.calls.get(rest);
-    assert(call !== undefined, 'an unknown driver has answered', rest);
-    call.answered = true;
-    if (reply.op === 'draPlugin.prepare') call.error = takePrepared(rest, call.claims, reply.outcome);
-    else if (reply.op === 'draPlugin.unprepare') call.error = takeUnprepared(call.claims, reply.outcome);
-  }
+export function claimRead(manager: DraManager, podUid: string, { slot, outcome }: ReplyFor<AgentOperations, 'apiReader.get'>, context: DraContext): void {
+  const task = taskOf(manager, podUid, 'read');
+  const at = Number(slot.slice('read/'.length));
+  const wanted = task.wanted[at];
+  assert(wanted !== undefined && task.found[at] === null, 'a claim was read that no pod waits for', podUid);
+  task.found[at] = outcome.ok ? typedObject('resourceclaims', outcome.value) : { problem: `fetch ResourceClaim ${wanted.name}: ${outcome.error.message}` };
   advance(manager, task, context);
+}
+
+export function claimsPrepared(manager: DraManager, podUid: string, { slot, outcome }: ReplyFor<AgentOperations, 'draPlugin.prepare'>, context: DraContext): void {
+  driverAnswered(manager, podUid, slot, (driver, claims) => takePrepared(driver, claims, outcome), context);
+}
+
+export function claimsUnprepared(manager: DraManager, podUid: string, { slot, outcome }: ReplyFor<AgentOperations, 'draPlugin.unprepare'>, context: DraContext): void {
+  driverAnswered(manager, podUid, slot, (_driver, claims) => takeUnprepared(claims, outcome), context);
+}
+
+/** @param take takes over the answer; returns its error */
+function driverAnswered(manager: DraManager, podUid: string, slot: string, take: (driver: string, claims: readonly ClaimRecord[]) => string | null, context: DraContext): void {
+  const task = taskOf(manager, podUid, 'call');
+  const driver = slot.slice('call/'.length);
+  const call = task.calls.get(driver);
+  assert(call !== undefined && !call.answered, 'a driver has answered that was not called', driver);
+  call.answered = true;
+  call.error = take(driver, call.claims);
+  advance(manager, task, context);
+}
+
+function taskOf({ tasks }: DraManager, podUid: string, phase: DraTask['phase']): DraTask {
+  const task = tasks.get(podUid);
+  assert(task?.phase === phase, 'an answer came for a pod whose work on claims does not wait for it', podUid);
+  return task;
 }
 
 /** The file has the awaited revision, or a newer one. */

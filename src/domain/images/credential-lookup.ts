@@ -6,7 +6,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ReplyFor } from '../kernel/machine.js';
 import { cachedAnswer, pluginRun, pluginTimeout, providesFor, takeAnswer } from './credential-plugins.js';
 import { readDockerCfg, readDockerConfigJson } from './docker-config.js';
 import { identityFor } from './identity-lookup.js';
@@ -74,8 +74,7 @@ function nodeKeyring(run: ImageRun, { images, turn }: ImageContext): Keyring | n
 }
 
 /** Stores the node's configuration. Returns the runs that may resume. */
-export function nodeConfigReplied(context: ImageContext, reply: Reply<AgentOperations>): number[] {
-  if (reply.op !== 'registryCredentials.readNodeConfig') return [];
+export function nodeConfigReplied(context: ImageContext, reply: ReplyFor<AgentOperations, 'registryCredentials.readNodeConfig'>): number[] {
   const { images, turn } = context;
   const { nodeKeyring: node } = images;
   node.keyring = empty;
@@ -127,8 +126,7 @@ function sourceOf(identity: PluginIdentity | null): CredentialSource {
 }
 
 /** Stores a plugin's answer or failure. Returns the runs that may resume. */
-export function pluginReplied(context: ImageContext, key: string, reply: Reply<AgentOperations>): number[] {
-  if (reply.op !== 'registryCredentials.runPlugin') return [];
+export function pluginReplied(context: ImageContext, key: string, reply: ReplyFor<AgentOperations, 'registryCredentials.runPlugin'>): number[] {
   const { images, imageSettings, turn } = context;
   const [name = '', repository = ''] = key.split(' ');
   const index = imageSettings.credentialProviders.findIndex((provider) => provider.name === name);

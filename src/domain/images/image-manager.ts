@@ -15,7 +15,7 @@
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { imagePullRetryAt } from '../backoff/image-pull-backoff.js';
 import { assert, unreachable } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ReplyFor, ReplyTo } from '../kernel/machine.js';
 import { lookUpCredentials } from './credential-lookup.js';
 import { advanceEnsureImage, beginEnsureImage, type EnsureImageReply, type EnsureImageTurn, giveUpPull } from './ensure-image.js';
 import { type ImageContext, imageAddress } from './image-context.js';
@@ -77,8 +77,11 @@ export function leaveImage(context: ImageContext, id: number): void {
   else if (waitsForIdentity(run)) proceed(run, null, context);
 }
 
+export const imageOperations = ['images.status', 'images.pull', 'pullRecords.read', 'pullRecords.write'] as const;
+type ImageAnswer = ReplyTo<AgentOperations, (typeof imageOperations)[number]>;
+
 /** An answer for `image/<id>`. */
-export function imageReplied(context: ImageContext, id: number, reply: Reply<AgentOperations>): void {
+export function imageReplied(context: ImageContext, id: number, reply: ImageAnswer): void {
   const run = context.images.runs.get(id);
   assert(run !== undefined, 'an image got an answer that nobody waits for');
   const answer = context.forPod(run.request.pod.metadata.uid ?? '', () => answerOf(run, reply, context));
@@ -176,7 +179,7 @@ function carryOut(run: ImageRun, context: ImageContext): EnsureImageReply | null
   }
 }
 
-function answerOf(run: ImageRun, reply: Reply<AgentOperations>, context: ImageContext): EnsureImageReply | null {
+function answerOf(run: ImageRun, reply: ImageAnswer, context: ImageContext): EnsureImageReply | null {
   switch (reply.op) {
     case 'images.status':
       return reply.slot === 'inspect' ? inspected(run, reply.outcome) : measured(run, reply.outcome.ok ? reply.outcome.value : null, context);
@@ -191,12 +194,10 @@ function answerOf(run: ImageRun, reply: Reply<AgentOperations>, context: ImageCo
       else if (reply.outcome.ok) context.images.records.intentFiles.add(run.request.image);
       else concludePull(run, true, context);
       return reply.outcome.ok ? { kind: 'recorded' } : { kind: 'failed', message: reply.outcome.error.message };
-    default:
-      return null;
   }
 }
 
-function inspected(run: ImageRun, outcome: Extract<Reply<AgentOperations>, { readonly op: 'images.status' }>['outcome']): EnsureImageReply {
+function inspected(run: ImageRun, outcome: ReplyFor<AgentOperations, 'images.status'>['outcome']): EnsureImageReply {
   if (!outcome.ok) return { kind: 'failed', message: outcome.error.message };
   run.image = outcome.value;
   return outcome.value === null ? { kind: 'absent' } : { kind: 'present', imageId: outcome.value.id };

@@ -1,7 +1,8 @@
 // What all runs share: the records that an earlier agent left, and the node's Docker configuration. See `pull-record-store.ts`.
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Reply } from '../kernel/machine.js';
+import { assert } from '../kernel/assert.js';
+import type { ReplyFor } from '../kernel/machine.js';
 import { nodeConfigReplied, pluginReplied } from './credential-lookup.js';
 import { type ImageContext, imageStoreAddress } from './image-context.js';
 import { failRuns, resumeRuns } from './image-manager.js';
@@ -16,25 +17,12 @@ export function startImageStore(context: ImageContext): void {
   if (context.imageSettings.verification !== null) readRecords(context);
 }
 
-/** An answer for `image-store`. */
-export function imageStoreReplied(context: ImageContext, reply: Reply<AgentOperations>): void {
-  switch (reply.op) {
-    case 'registryCredentials.readNodeConfig':
-      resumeRuns(context, nodeConfigReplied(context, reply));
-      return;
-    case 'pullRecords.list':
-      listed(context, reply.slot, reply.outcome);
-      return;
-    case 'images.list':
-      imagesListed(context, reply.outcome);
-      return;
-    default:
-      return;
-  }
+export function nodeConfigRead(context: ImageContext, answer: ReplyFor<AgentOperations, 'registryCredentials.readNodeConfig'>): void {
+  resumeRuns(context, nodeConfigReplied(context, answer));
 }
 
 /** An answer for `credential-plugin/<plugin> <repository>`. */
-export function credentialPluginReplied(context: ImageContext, key: string, reply: Reply<AgentOperations>): void {
+export function credentialPluginReplied(context: ImageContext, key: string, reply: ReplyFor<AgentOperations, 'registryCredentials.runPlugin'>): void {
   resumeRuns(context, pluginReplied(context, key, reply));
 }
 
@@ -42,11 +30,10 @@ export function askForImages({ turn, runtimeRequestTimeout }: ImageContext): voi
   if (!turn.inFlight(imageStoreAddress, 'images')) turn.ask('images.list', imageStoreAddress, 'images', null, runtimeRequestTimeout);
 }
 
-type OutcomeOf<Name extends keyof AgentOperations> = Extract<Reply<AgentOperations>, { readonly op: Name }>['outcome'];
-
-function listed(context: ImageContext, slot: string, outcome: OutcomeOf<'pullRecords.list'>): void {
+export function recordsListed(context: ImageContext, { slot, outcome }: ReplyFor<AgentOperations, 'pullRecords.list'>): void {
   const { images, turn } = context;
   const { records } = images;
+  assert(records.phase === 'reading' && records.pending > 0, 'records of image pulls were listed that are not being read', slot);
   records.pending--;
   if (!outcome.ok) records.problem = outcome.error.message;
   else if (slot === 'pulling') takeIntentFiles(records, outcome.value);
@@ -64,7 +51,7 @@ function listed(context: ImageContext, slot: string, outcome: OutcomeOf<'pullRec
   if (records.interrupted.size > 0) askForImages(context);
 }
 
-function imagesListed(context: ImageContext, outcome: OutcomeOf<'images.list'>): void {
+export function imagesListed(context: ImageContext, { outcome }: ReplyFor<AgentOperations, 'images.list'>): void {
   const { images, turn } = context;
   const { records } = images;
   if (!outcome.ok) {

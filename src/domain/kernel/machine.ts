@@ -39,7 +39,15 @@ export interface ReplyFor<Ops, Name extends keyof Ops = keyof Ops> {
   readonly slot: string;
   readonly outcome: Outcome<Ops[Name] extends Operation<unknown, infer Reply> ? Reply : never>;
 }
-export type Reply<Ops> = { [Name in keyof Ops]: ReplyFor<Ops, Name> }[keyof Ops];
+export type Reply<Ops> = ReplyTo<Ops, keyof Ops>;
+
+/** The answer to one of several commands: its `op` names which. */
+export type ReplyTo<Ops, Names extends keyof Ops> = { [Name in Names]: ReplyFor<Ops, Name> }[Names];
+
+/** Whether it is the answer to one of these operations. */
+export function isReplyTo<Ops, Name extends keyof Ops>(reply: { readonly op: keyof Ops }, names: readonly Name[]): reply is ReplyTo<Ops, Name> {
+  return names.some((name) => name === reply.op);
+}
 
 /** The requested wake-up of an address. */
 export interface Wake {

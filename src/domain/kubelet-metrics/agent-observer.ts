@@ -4,6 +4,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { CriCallObservation, MetricsRecorder, PodResourcesCall } from '../../ports/outbound/metrics/kubelet-metrics.js';
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../agent/kubelet.js';
+import { relistAddress } from '../agent/looks.js';
 import type { Input, Output } from '../kernel/kernel.js';
 import type { Reply } from '../kernel/machine.js';
 import type { Clocks } from '../values/instant.js';
@@ -105,7 +106,7 @@ export class AgentObserver {
     const begun = this.inFlight.get(reply.id) ?? null;
     this.inFlight.delete(reply.id);
     for (const part of parts) part.answered?.(now, begun, reply);
-    if (reply.address.machine === 'relist' && reply.op === 'runtime.listPods') this.forgetGone();
+    if (reply.address.machine === relistAddress.machine && reply.op === 'runtime.listPods') this.forgetGone();
   }
 
   private countLost(input: Input<KubeletEvent, KubeletOperations>): void {

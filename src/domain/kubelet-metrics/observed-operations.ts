@@ -5,9 +5,12 @@ import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
 import { rejectionMetricLabel } from '../admission/admission-result.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
+import { relistAddress } from '../agent/looks.js';
+import { statusWriteMachine } from '../agent/status-writes.js';
 import { evictedReason } from '../eviction/eviction.js';
 import type { Command, Reply } from '../kernel/machine.js';
 import { httpFallbackReason } from '../pod-sync/lifecycle-hook.js';
+import { podMachine } from '../pod-sync/sync-context.js';
 import { killOf } from '../pod-sync/sync-run.js';
 import { preemptingReason } from '../preemption/preemption.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
@@ -24,8 +27,8 @@ export class ObservedOperations implements ObservedPart {
 
   begun(now: Micros, { op, address, request }: Command<KubeletOperations>): void {
     if (op === 'events.record') this.said(request as EventRecord);
-    if (op === 'containers.stop' && address.machine === 'pod') this.stopping(address.key, (request as { readonly containerId: string }).containerId, now);
-    if (address.machine !== 'relist' || op !== 'runtime.listPods') return;
+    if (op === 'containers.stop' && address.machine === podMachine) this.stopping(address.key, (request as { readonly containerId: string }).containerId, now);
+    if (address.machine !== relistAddress.machine || op !== 'runtime.listPods') return;
     if (this.relistedAt !== null) this.watched.metrics.observe('kubelet_pleg_relist_interval_seconds', {}, secondsBetween(this.relistedAt, now));
     this.relistedAt = now;
   }
@@ -37,9 +40,10 @@ export class ObservedOperations implements ObservedPart {
     const cgroup = cgroupOperations[op];
     if (cgroup !== undefined) metrics.observe('kubelet_cgroup_manager_duration_seconds', { operation_type: cgroup }, took);
     if (op === 'sandboxes.run') this.sandboxRun(begun.command.request as { readonly config: SandboxConfig; readonly runtimeHandler: string }, took, !outcome.ok);
-    if (address.machine === 'relist') metrics.observe(op === 'runtime.listPods' ? 'kubelet_pleg_relist_duration_seconds' : 'kubelet_pleg_pod_relist_duration_seconds', {}, took);
+    if (address.machine === relistAddress.machine)
+      metrics.observe(op === 'runtime.listPods' ? 'kubelet_pleg_relist_duration_seconds' : 'kubelet_pleg_pod_relist_duration_seconds', {}, took);
     const since = this.unsent.get(address.key);
-    if (address.machine === 'status-write' && op === 'apiWriter.patch' && outcome.ok && since !== undefined) {
+    if (address.machine === statusWriteMachine && op === 'apiWriter.patch' && outcome.ok && since !== undefined) {
       metrics.observe('kubelet_pod_status_sync_duration_seconds', {}, secondsBetween(since, now));
       this.unsent.delete(address.key);
     }

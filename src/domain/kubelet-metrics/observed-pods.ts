@@ -8,6 +8,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
 import type { Command, Reply } from '../kernel/machine.js';
+import { podMachine } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { type Clocks, microsBetween } from '../values/instant.js';
 import { isStaticPod } from '../values/pod-kind.js';
@@ -50,7 +51,7 @@ export class ObservedPods implements ObservedPart {
   begun(now: Micros, { address, op }: Command<KubeletOperations>): void {
     const { agent } = this.watched.state;
     if (op === 'images.pull') this.pulling(address.key, now);
-    if (address.machine !== 'pod' || this.runs.has(address.key)) return;
+    if (address.machine !== podMachine || this.runs.has(address.key)) return;
     const uid = address.key;
     const record = agent.workers.records.get(uid);
     const operation = record === undefined ? 'sync' : operationOf(record.run);
@@ -61,10 +62,11 @@ export class ObservedPods implements ObservedPart {
     this.added(uid, record.syncedAt, now);
   }
 
-  answered(now: Micros, begun: Begun | null, { op, address, outcome }: Reply<KubeletOperations>): void {
-    if (op === 'images.pull' && begun !== null) this.pulled(address.key, now);
-    if (op === 'containers.create' && outcome.ok && address.machine === 'pod') this.created(address.key, (outcome.value as { readonly containerId: string }).containerId);
-    if (op === 'runtime.inspectPod' && outcome.ok && begun !== null) this.looked((begun.command.request as { readonly uid: string }).uid, outcome.value as PodRuntimeStatus | null);
+  answered(now: Micros, begun: Begun | null, reply: Reply<KubeletOperations>): void {
+    const { address } = reply;
+    if (reply.op === 'images.pull' && begun !== null) this.pulled(address.key, now);
+    if (reply.op === 'containers.create' && reply.outcome.ok && address.machine === podMachine) this.created(address.key, reply.outcome.value.containerId);
+    if (reply.op === 'runtime.inspectPod' && reply.outcome.ok && begun?.command.op === 'runtime.inspectPod') this.looked(begun.command.request.uid, reply.outcome.value);
   }
 
   stepped(now: Micros, wall: Instant): void {

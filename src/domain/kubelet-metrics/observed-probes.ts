@@ -2,11 +2,11 @@
 
 import type { Micros } from '../../ports/micros.js';
 import type { ProbeLabels, ProbeResult } from '../../ports/outbound/metrics/kubelet-metrics.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { AgentState } from '../agent/agent-state.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
-import type { Command, Reply } from '../kernel/machine.js';
-import { probeOutcomeOf } from '../probes/ask-probe.js';
+import { probeMachine } from '../agent/probe-workers.js';
+import { type Command, isReplyTo, type Reply } from '../kernel/machine.js';
+import { probeOperations, probeOutcomeOf } from '../probes/ask-probe.js';
 import type { RegisteredWorker } from '../probes/probe-registry.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
@@ -21,12 +21,12 @@ export class ObservedProbes implements ObservedPart {
   constructor(private readonly watched: Watched) {}
 
   begun(now: Micros, { address }: Command<KubeletOperations>): void {
-    if (address.machine === 'probe' && !this.probing.has(address.key)) this.probing.set(address.key, now);
+    if (address.machine === probeMachine && !this.probing.has(address.key)) this.probing.set(address.key, now);
   }
 
   answered(now: Micros, _begun: Begun | null, reply: Reply<KubeletOperations>): void {
     const { machine, key } = reply.address;
-    if (machine !== 'probe') return;
+    if (machine !== probeMachine || !isReplyTo<KubeletOperations, (typeof probeOperations)[number]>(reply, probeOperations)) return;
     const { metrics, state } = this.watched;
     const found = workerOf(state.agent, key);
     if (found === null || found.registered.worker.state === 'probing') return;
@@ -35,7 +35,7 @@ export class ObservedProbes implements ObservedPart {
     const { kind, container, pod } = found.registered.worker;
     const labels = { probe_type: probeTypes[kind], container: container.name, pod: pod.metadata.name, namespace: pod.metadata.namespace ?? '' };
     this.probes.set(key, { uid: found.uid, labels });
-    const { result } = probeOutcomeOf(found.registered.worker, reply as Reply<AgentOperations>);
+    const { result } = probeOutcomeOf(found.registered.worker, reply);
     metrics.probed(labels, found.uid, probeResults[result] ?? 'unknown', at === undefined ? 0 : secondsBetween(at, now));
   }
 

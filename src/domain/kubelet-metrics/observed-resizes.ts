@@ -4,6 +4,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
 import type { Command } from '../kernel/machine.js';
 import { resizeAction } from '../pod-sync/resize-step.js';
+import { podMachine } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import type { ObservedPart, Watched } from './observed-part.js';
 
@@ -13,7 +14,7 @@ export class ObservedResizes implements ObservedPart {
   constructor(private readonly watched: Watched) {}
 
   begun(now: Micros, { address }: Command<KubeletOperations>): void {
-    const run = address.machine === 'pod' ? this.watched.state.agent.runs.get(address.key) : undefined;
+    const run = address.machine === podMachine ? this.watched.state.agent.runs.get(address.key) : undefined;
     if (run !== undefined && run.steps[0]?.kind === 'resize' && !this.begunAt.has(run)) this.begunAt.set(run, now);
   }
 

@@ -66,7 +66,7 @@ export class ObservedVolumes implements ObservedPart {
   constructor(private readonly watched: Watched) {}
 
   answered(now: Micros, begun: Begun | null, reply: Reply<KubeletOperations>): void {
-    if (reply.op === 'volumeMounts.survey' && reply.outcome.ok) this.surveyed(reply.outcome.value as KubeletOperations['volumeMounts.survey']['reply']);
+    if (reply.op === 'volumeMounts.survey' && reply.outcome.ok) this.surveyed(reply.outcome.value);
     if (begun !== null && reply.op === 'volumeMounts.setOwnership') this.ownershipSet(secondsBetween(begun.at, now), begun, reply.outcome.ok);
     if (begun === null || !isCsiCall(reply.op)) return;
     const { endpoint } = begun.command.request as { readonly endpoint: string };

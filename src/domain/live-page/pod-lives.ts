@@ -7,6 +7,7 @@ import type { AgentState } from '../agent/agent-state.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
 import type { Output } from '../kernel/kernel.js';
 import type { Command, Reply } from '../kernel/machine.js';
+import { podMachine } from '../pod-sync/sync-context.js';
 import type { StatusRecord } from '../status/status-manager.js';
 
 export type LifeStep = 'queued' | 'pull' | 'sandbox' | 'create' | 'start' | 'ready' | 'stop';
@@ -79,9 +80,8 @@ export class PodLives {
     this.inFlight.delete(reply.id);
     const { span } = flight;
     span.to = now;
-    const { outcome } = reply;
-    if (!outcome.ok) span.failure = outcome.error.message.slice(0, failureLengthMax);
-    else if (reply.op === 'containers.create') this.containerNames.set((outcome.value as { readonly containerId: string }).containerId, span.subject);
+    if (!reply.outcome.ok) span.failure = reply.outcome.error.message.slice(0, failureLengthMax);
+    else if (reply.op === 'containers.create') this.containerNames.set(reply.outcome.value.containerId, span.subject);
   }
 
   private lifeOf(uid: string, now: Micros): Life {
@@ -149,5 +149,5 @@ const namesMax = 20_000;
 
 function podOf(command: Command<KubeletOperations>): string | null {
   if (command.op === 'images.pull') return command.request.sandboxConfig?.metadata.uid ?? null;
-  return command.address.machine === 'pod' ? command.address.key : null;
+  return command.address.machine === podMachine ? command.address.key : null;
 }

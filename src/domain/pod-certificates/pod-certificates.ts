@@ -17,9 +17,10 @@
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
-import type { PodCertificateKey } from '../../ports/outbound/pod-certificate-keys.js';
-import type { PortFailure } from '../../ports/port-error.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { doubledPause } from '../backoff/doubled-pause.js';
+import { assert } from '../kernel/assert.js';
+import type { ReplyTo } from '../kernel/machine.js';
 import { goQuote } from '../values/go-text.js';
 import { type Clocks, momentAhead, nowOutside } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
@@ -107,12 +108,14 @@ export function lookUpPodCertificate(certificates: PodCertificates, order: PodCe
   return bundle === null ? { kind: 'failed', message: 'credential bundle is not issued yet' } : { kind: 'found', privateKey: bundle.privateKey, chain: bundle.chain };
 }
 
-type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: PortFailure };
+/** The pod's service account, a new key, or the object of the request. */
+export type PodCertificateReply = ReplyTo<AgentOperations, 'apiReader.get' | 'podCertificateKeys.generate' | 'apiWriter.create'>;
 
-export function podCertificateReplied(certificates: PodCertificates, key: string, outcome: Outcome<unknown>, context: PodCertificateContext): void {
+export function podCertificateReplied(certificates: PodCertificates, key: string, answer: PodCertificateReply, context: PodCertificateContext): void {
+  const { outcome } = answer;
   const record = certificates.get(key);
   if (record === undefined || record.request === null) return;
-  if (outcome.ok) nextStep(record, record.request, outcome.value, context);
+  if (outcome.ok) nextStep(record, record.request, answer, context);
   else {
     record.request = null;
     const delay = doubledPause(firstRetry, longestRetry, record.failures++);
@@ -124,29 +127,33 @@ export function podCertificateReplied(certificates: PodCertificates, key: string
 }
 
 /** Each step enables the next one; the last creates an object that is watched. */
-function nextStep(record: CertificateRecord, request: Request, value: unknown, context: PodCertificateContext): void {
+function nextStep(record: CertificateRecord, request: Request, answer: PodCertificateReply, context: PodCertificateContext): void {
   const { key, order } = record;
-  switch (request.step) {
-    case 'account': {
-      record.request = { step: 'key', serviceAccountUid: (value as ApiObject).metadata.uid ?? '' };
+  switch (answer.op) {
+    case 'apiReader.get': {
+      assert(request.step === 'account', 'a service account was read for a certificate that does not wait for it', key);
+      if (!answer.outcome.ok) return;
+      record.request = { step: 'key', serviceAccountUid: answer.outcome.value.metadata.uid ?? '' };
       context.generate(key, order.source.keyType);
       return;
     }
-    case 'key': {
-      const { privateKey, request: stub } = value as PodCertificateKey;
+    case 'podCertificateKeys.generate': {
+      assert(request.step === 'key', 'a key was generated for a certificate that does not wait for it', key);
+      if (!answer.outcome.ok) return;
+      const { privateKey, request: stub } = answer.outcome.value;
       record.request = { step: 'create', privateKey };
       const requester = { serviceAccountUid: request.serviceAccountUid, nodeName: context.nodeName, nodeUid: context.nodeUid ?? '' };
       context.create(key, order.namespace, podCertificateRequest(order, requester, stub));
       return;
     }
-    case 'create': {
+    case 'apiWriter.create': {
+      assert(request.step === 'create', 'a certificate was requested that does not wait for it', key);
+      if (!answer.outcome.ok) return;
       const lostAt = context.now + lostAfter + Math.floor(lostJitter * context.random(key));
-      record.request = { step: 'wait', privateKey: request.privateKey, name: (value as ApiObject).metadata.name, lostAt };
+      record.request = { step: 'wait', privateKey: request.privateKey, name: answer.outcome.value.metadata.name, lostAt };
       record.failures = 0;
       return;
     }
-    case 'wait':
-      return;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { kubernetesVersion } from '../configuration/version-flag.js';
 import { expandProbeCommand } from '../containers/env-expansion.js';
-import type { Address, Reply, Turn } from '../kernel/machine.js';
+import type { Address, ReplyTo, Turn } from '../kernel/machine.js';
 import { formatGoDuration } from '../values/go-duration.js';
 import { goQuote } from '../values/go-text.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
@@ -28,6 +28,9 @@ export interface ProbeSurroundings {
   readonly podIp: string;
   readonly runtimeRequestTimeout: Micros;
 }
+
+export const probeOperations = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
+export type ProbeAnswer = ReplyTo<AgentOperations, (typeof probeOperations)[number]>;
 
 /** null: an answer will arrive; otherwise no request is possible, and this is the outcome. */
 export function askProbe(worker: ProbeWorker, { turn, address, slot, podIp, runtimeRequestTimeout }: ProbeSurroundings): ProbeOutcome | null {
@@ -61,7 +64,7 @@ export function askProbe(worker: ProbeWorker, { turn, address, slot, podIp, runt
   return probeError('unknown', `missing probe handler for ${podReferenceTextOf(worker.pod)}:${container.name}`);
 }
 
-export function probeOutcomeOf(worker: ProbeWorker, reply: Reply<AgentOperations>): ProbeOutcome {
+export function probeOutcomeOf(worker: ProbeWorker, reply: ProbeAnswer): ProbeOutcome {
   if (reply.op === 'containers.execSync') return execOutcomeOf(worker, reply.outcome);
   if (!reply.outcome.ok) {
     const { kind, message } = reply.outcome.error;
@@ -76,12 +79,10 @@ export function probeOutcomeOf(worker: ProbeWorker, reply: Reply<AgentOperations
       return reply.outcome.value.error === null ? probeResult('success', '') : probeResult('failure', reply.outcome.value.error);
     case 'probing.grpc':
       return grpcProbeOutcome(reply.outcome.value, timeoutOf(worker));
-    default:
-      return probeError('unknown', `unexpected answer to ${reply.op}`);
   }
 }
 
-type ExecReply = Extract<Reply<AgentOperations>, { op: 'containers.execSync' }>['outcome'];
+type ExecReply = ReplyTo<AgentOperations, 'containers.execSync'>['outcome'];
 
 function execOutcomeOf(worker: ProbeWorker, outcome: ExecReply): ProbeOutcome {
   if (outcome.ok) return execProbeOutcome({ kind: 'exit', exitCode: outcome.value.exitCode }, outcome.value.stdout + outcome.value.stderr);

@@ -1,11 +1,17 @@
 // Spans of the agent's own work: pod workers' operations and rounds of garbage collection, derived from its state after each step.
 // The domain doesn't depend on them.
 // Invariant: only runs in progress are kept; it decides nothing.
+
 import type { AgentSpan, SpanRecorder } from '../../ports/outbound/tracing.js';
 import type { AgentState } from '../agent/agent-state.js';
+import { collectionAddress } from '../agent/collection.js';
+import { imageCollectionAddress } from '../agent/image-collection.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
+import { imageMachine } from '../images/image-context.js';
 import type { Command } from '../kernel/machine.js';
 import { resultOfRun } from '../pod-sync/advance-run.js';
+import { hookMachine } from '../pod-sync/lifecycle-hook.js';
+import { podMachine } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 
 interface RunSpan<Span> {
@@ -36,14 +42,14 @@ export class AgentSpans<Span extends AgentSpan> {
   /** That which a command is a part of; null: it is on its own. */
   spanOf({ address: { machine, key } }: Command<KubeletOperations>): Span | null {
     switch (machine) {
-      case 'pod':
-      case 'hook':
+      case podMachine:
+      case hookMachine:
         return this.runs.get(key)?.span ?? null;
-      case 'image':
+      case imageMachine:
         return this.runs.get(this.state.images.runs.get(Number(key))?.request.pod.metadata.uid ?? '')?.span ?? null;
-      case 'collection':
+      case collectionAddress.machine:
         return this.rounds.get('collection') ?? null;
-      case 'image-collection':
+      case imageCollectionAddress.machine:
         return this.rounds.get('imageCollection') ?? null;
       default:
         return null;

@@ -1,13 +1,15 @@
 // Parts of the life of pods: the sync loop, workers, admission, probes, statuses, and what removes the remains.
+
 import { hookMachine } from '../../pod-sync/lifecycle-hook.js';
 import { podMachine } from '../../pod-sync/sync-context.js';
+import { probeOperations } from '../../probes/ask-probe.js';
 import { forgetFinishedPods } from '../ended-pods.js';
-import { beginHousekeeping, housekeepingAddress, housekeepingReplied, planHousekeeping } from '../housekeeping.js';
+import { beginHousekeeping, cgroupDestroyed, cgroupsListed, directoriesListed, housekeepingAddress, planHousekeeping, runningListed } from '../housekeeping.js';
 import { keptPodMachine, reportOverdueStep } from '../kept-pods.js';
-import { mirrorMachine, mirrorReplied, mirrorWoken } from '../mirror-pods.js';
-import { orphanMachine, orphanReplied } from '../orphan-directories.js';
+import { mirrorCreated, mirrorDeleted, mirrorMachine, mirrorWoken } from '../mirror-pods.js';
+import { orphanMachine, orphanRemoved } from '../orphan-directories.js';
 import { endOverdue, overdueKillMachine } from '../overdue-kills.js';
-import type { AgentPart } from '../part.js';
+import { type AgentPart, repliesTo } from '../part.js';
 import { admissionMachine, endRefused, takePodsWhosePreemptionIsDone } from '../pod-admission.js';
 import { uidOf } from '../pod-index.js';
 import { operationHookReplied, operationReplied, operationWoken } from '../pod-operations.js';
@@ -60,13 +62,21 @@ export const housekeeping: AgentPart = {
   name: 'housekeeping',
   settle: planHousekeeping,
   machines: {
-    [housekeepingAddress.machine]: { replied: (context, _key, reply) => housekeepingReplied(context, reply), woken: beginHousekeeping },
-    [orphanMachine]: { replied: orphanReplied },
+    [housekeepingAddress.machine]: {
+      replies: {
+        'podCgroups.list': (context, _key, answer) => cgroupsListed(context, answer),
+        'podDirectories.list': (context, _key, answer) => directoriesListed(context, answer),
+        'runtime.listPods': (context, _key, answer) => runningListed(context, answer),
+        'podCgroups.destroy': (context, _key, answer) => cgroupDestroyed(context, answer),
+      },
+      woken: beginHousekeeping,
+    },
+    [orphanMachine]: { replies: { 'podDirectories.remove': orphanRemoved } },
   },
 };
 
 /** `pkg/kubelet/prober`. */
-export const probeManager: AgentPart = { name: 'probeManager', machines: { [probeMachine]: { replied: probeReplied, woken: probeWoken } } };
+export const probeManager: AgentPart = { name: 'probeManager', machines: { [probeMachine]: { replies: repliesTo(probeOperations, probeReplied), woken: probeWoken } } };
 
 /** `pkg/kubelet/status`. */
 export const statusManager: AgentPart = {
@@ -76,7 +86,10 @@ export const statusManager: AgentPart = {
     planStatusWrites(context);
   },
   machines: {
-    [statusWriteMachine]: { replied: statusWriteReplied, woken: ({ state }, uid) => queueStatusWrite(state, uid) },
+    [statusWriteMachine]: {
+      replies: repliesTo(['apiReader.get', 'apiWriter.patch', 'apiWriter.delete'], statusWriteReplied),
+      woken: ({ state }, uid) => queueStatusWrite(state, uid),
+    },
     [pauseAddress.machine]: { woken: statusWritesResumed },
     // The rest is planned at the end of the step.
     [restAddress.machine]: { woken: () => {} },
@@ -84,4 +97,7 @@ export const statusManager: AgentPart = {
 };
 
 /** `pkg/kubelet/pod/mirror_client.go`. */
-export const mirrorClient: AgentPart = { name: 'mirrorClient', machines: { [mirrorMachine]: { replied: mirrorReplied, woken: mirrorWoken } } };
+export const mirrorClient: AgentPart = {
+  name: 'mirrorClient',
+  machines: { [mirrorMachine]: { replies: { 'apiWriter.create': mirrorCreated, 'apiWriter.delete': mirrorDeleted }, woken: mirrorWoken } },
+};

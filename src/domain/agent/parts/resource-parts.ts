@@ -1,14 +1,16 @@
 // Parts of the container manager: what pods are granted of the node, and cgroups.
 import { allocationMachine } from '../../allocation/allocation-state.js';
 import { draFileReplied, planDraFile } from '../../dra-manager/dra-file.js';
-import { draFileAddress, draTaskMachine } from '../../dra-manager/dra-state.js';
-import { draTaskReplied } from '../../dra-manager/dra-tasks.js';
+import { type DraManager, draFileAddress, draTaskMachine } from '../../dra-manager/dra-state.js';
+import { claimRead, claimsPrepared, claimsUnprepared } from '../../dra-manager/dra-tasks.js';
+import { assert } from '../../kernel/assert.js';
+import type { AgentContext } from '../agent-context.js';
 import { stateFileMachine } from '../alignment-state.js';
 import { allocationRead, allocationWritten, planAllocationFiles, readAllocation } from '../allocation-files.js';
 import { beginCgroupLook, cgroupLookAddress, cgroupLookReplied, planCgroupLook } from '../cgroup-look.js';
 import { claimsAddress, draContext } from '../claims.js';
 import { cpuReconcileAddress, cpuUpdateMachine, cpuUpdateReplied, planCpuReconcile } from '../cpu-reconcile.js';
-import { nodeCgroupMachine, nodeCgroupReplied, nodeCgroupsWoken, planNodeCgroups } from '../node-cgroups.js';
+import { nodeCgroupEnsured, nodeCgroupMachine, nodeCgroupSet, nodeCgroupsWoken, planNodeCgroups } from '../node-cgroups.js';
 import type { AgentPart } from '../part.js';
 import { allocationWoken, beginResizes, planResizes } from '../resizes.js';
 import { planStateFiles, stateFileReplied } from '../state-files.js';
@@ -26,7 +28,7 @@ export const cgroups: AgentPart = {
   },
   machines: {
     [cgroupLookAddress.machine]: { replies: { 'podCgroups.list': (context, _key, answer) => cgroupLookReplied(context, answer) }, woken: beginCgroupLook },
-    [nodeCgroupMachine]: { replied: nodeCgroupReplied, woken: ({ state }) => nodeCgroupsWoken(state) },
+    [nodeCgroupMachine]: { replies: { 'podCgroups.set': nodeCgroupSet, 'podCgroups.ensure': nodeCgroupEnsured }, woken: ({ state }) => nodeCgroupsWoken(state) },
   },
 };
 
@@ -34,7 +36,7 @@ export const cgroups: AgentPart = {
 export const cpuManager: AgentPart = {
   name: 'cpuManager',
   settle: planCpuReconcile,
-  machines: { [cpuReconcileAddress.machine]: { woken: whenSettled }, [cpuUpdateMachine]: { replied: cpuUpdateReplied } },
+  machines: { [cpuReconcileAddress.machine]: { woken: whenSettled }, [cpuUpdateMachine]: { replies: { 'containers.updateResources': cpuUpdateReplied } } },
 };
 
 /** The state files of the CPU and memory managers. */
@@ -43,6 +45,11 @@ export const managerStateFiles: AgentPart = {
   settle: planStateFiles,
   machines: { [stateFileMachine]: { replies: { 'stateFiles.write': stateFileReplied }, woken: whenSettled } },
 };
+
+function draOf({ state: { dra } }: AgentContext): DraManager {
+  assert(dra !== null, 'an answer came for claims of a node that has none');
+  return dra;
+}
 
 /** `pkg/kubelet/cm/dra`. */
 export const draManager: AgentPart = {
@@ -54,17 +61,15 @@ export const draManager: AgentPart = {
   machines: {
     [claimsAddress.machine]: { woken: drain },
     [draTaskMachine]: {
-      replied: (context, key, reply) => {
-        const { dra } = context.state;
-        if (dra !== null) draTaskReplied(dra, key, reply, draContext(context));
+      replies: {
+        'apiReader.get': (context, uid, answer) => claimRead(draOf(context), uid, answer, draContext(context)),
+        'draPlugin.prepare': (context, uid, answer) => claimsPrepared(draOf(context), uid, answer, draContext(context)),
+        'draPlugin.unprepare': (context, uid, answer) => claimsUnprepared(draOf(context), uid, answer, draContext(context)),
       },
     },
     [draFileAddress.machine]: {
       replies: {
-        'stateFiles.write': (context, _key, answer) => {
-          const { dra } = context.state;
-          if (dra !== null) draFileReplied(dra, answer, draContext(context));
-        },
+        'stateFiles.write': (context, _key, answer) => draFileReplied(draOf(context), answer, draContext(context)),
       },
       woken: whenSettled,
     },

@@ -1,15 +1,15 @@
 // Parts around the container runtime: its state, the lister of pod lifecycle events, images, and garbage collection.
 import { credentialPluginMachine, imageMachine, imageStoreAddress } from '../../images/image-context.js';
-import { imageReplied } from '../../images/image-manager.js';
-import { askForImages, credentialPluginReplied, imageStoreReplied, startImageStore } from '../../images/image-store.js';
+import { imageOperations, imageReplied } from '../../images/image-manager.js';
+import { askForImages, credentialPluginReplied, imagesListed, nodeConfigRead, recordsListed, startImageStore } from '../../images/image-store.js';
 import type { AgentContext } from '../agent-context.js';
-import { beginCollection, collectionAddress, collectionReplied, planCollection } from '../collection.js';
-import { deletorAddress, deletorReplied } from '../dead-containers.js';
-import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, planImageCollection } from '../image-collection.js';
-import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from '../log-rotation.js';
+import { beginCollection, collectionAddress, collectionOperations, collectionReplied, planCollection } from '../collection.js';
+import { deadContainerRemoved, deadLogsRemoved, deletorAddress } from '../dead-containers.js';
+import { beginImageCollection, imageCollectionAddress, imageCollectionOperations, imageCollectionReplied, planImageCollection } from '../image-collection.js';
+import { beginLogRotation, logRotationMachine, logRotationOperations, logRotationReplied, planLogRotation } from '../log-rotation.js';
 import { beginLooks, beginRelist, looksAddress, podRelistDue, podRelistMachine, relistAddress, requestPodRelist } from '../looks.js';
-import type { AgentPart } from '../part.js';
-import { relistReplied } from '../relist.js';
+import { type AgentPart, repliesTo } from '../part.js';
+import { podRelistReplied, relistReplied } from '../relist.js';
 import { podCidrReplied, pollStatus, runtimeAddress, statusReplied, versionReplied } from '../runtime-poll.js';
 import { drain } from '../sync-loop.js';
 import { deliverReleasedSets } from './source-parts.js';
@@ -20,6 +20,14 @@ function thenDrain<Answer>(handle: (context: AgentContext, answer: Answer) => vo
     handle(context, answer);
     drain(context);
   };
+}
+
+/** Sets of sources that waited until it was known what runs may be delivered after the answer, too. */
+function thenDeliver<Answer>(handle: (context: AgentContext, answer: Answer) => void) {
+  return thenDrain<Answer>((context, answer) => {
+    handle(context, answer);
+    deliverReleasedSets(context);
+  });
 }
 
 /** `pkg/kubelet/runtime.go`: whether the runtime can be used. */
@@ -50,11 +58,7 @@ export const pleg: AgentPart = {
   },
   machines: {
     [relistAddress.machine]: {
-      replied: (context, _key, reply) => {
-        relistReplied(context, reply);
-        deliverReleasedSets(context);
-        drain(context);
-      },
+      replies: { 'runtime.listPods': thenDeliver(relistReplied), 'runtime.inspectPod': thenDeliver(podRelistReplied) },
       woken: beginRelist,
     },
     [looksAddress.machine]: { woken: beginLooks },
@@ -72,9 +76,16 @@ export const imageManager: AgentPart = {
     },
   },
   machines: {
-    [imageMachine]: { replied: (context, key, reply) => imageReplied(context, Number(key), reply) },
-    [imageStoreAddress.machine]: { replied: (context, _key, reply) => imageStoreReplied(context, reply), woken: askForImages },
-    [credentialPluginMachine]: { replied: credentialPluginReplied },
+    [imageMachine]: { replies: repliesTo(imageOperations, (context, key, answer) => imageReplied(context, Number(key), answer)) },
+    [imageStoreAddress.machine]: {
+      replies: {
+        'registryCredentials.readNodeConfig': (context, _key, answer) => nodeConfigRead(context, answer),
+        'pullRecords.list': (context, _key, answer) => recordsListed(context, answer),
+        'images.list': (context, _key, answer) => imagesListed(context, answer),
+      },
+      woken: askForImages,
+    },
+    [credentialPluginMachine]: { replies: { 'registryCredentials.runPlugin': credentialPluginReplied } },
   },
 };
 
@@ -83,8 +94,13 @@ export const containerGC: AgentPart = {
   name: 'containerGC',
   settle: planCollection,
   machines: {
-    [collectionAddress.machine]: { replied: (context, _key, reply) => collectionReplied(context, reply), woken: beginCollection },
-    [deletorAddress.machine]: { replied: (context, _key, reply) => deletorReplied(context, reply) },
+    [collectionAddress.machine]: { replies: repliesTo(collectionOperations, (context, _key, answer) => collectionReplied(context, answer)), woken: beginCollection },
+    [deletorAddress.machine]: {
+      replies: {
+        'podLogs.removeContainerLogs': (context, _key, answer) => deadLogsRemoved(context, answer),
+        'containers.remove': (context, _key, answer) => deadContainerRemoved(context, answer),
+      },
+    },
   },
 };
 
@@ -93,7 +109,10 @@ export const imageGC: AgentPart = {
   name: 'imageGC',
   settle: planImageCollection,
   machines: {
-    [imageCollectionAddress.machine]: { replied: (context, _key, reply) => imageCollectionReplied(context, reply), woken: beginImageCollection },
+    [imageCollectionAddress.machine]: {
+      replies: repliesTo(imageCollectionOperations, (context, _key, answer) => imageCollectionReplied(context, answer)),
+      woken: beginImageCollection,
+    },
   },
 };
 
@@ -101,5 +120,5 @@ export const imageGC: AgentPart = {
 export const containerLogManager: AgentPart = {
   name: 'containerLogManager',
   settle: planLogRotation,
-  machines: { [logRotationMachine]: { replied: (context, _key, reply) => logRotationReplied(context, reply), woken: beginLogRotation } },
+  machines: { [logRotationMachine]: { replies: repliesTo(logRotationOperations, logRotationReplied), woken: beginLogRotation } },
 };
