@@ -14,6 +14,7 @@ import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePullRecords, Fi
 import { LogindNodeShutdown, SystemdUnits, systemBusOf } from '../adapters/systemd/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { agentQueries, mirrorUids } from '../domain/agent-queries/agent-queries.js';
+import { endedAgent } from '../domain/agent-queries/ended-agent.js';
 import { LoopHealth } from '../domain/agent-queries/loop-health.js';
 import { cgroupFiles } from '../domain/cgroups/cgroup-files.js';
 import { sliceNaming } from '../domain/cgroups/cgroup-name.js';
@@ -191,7 +192,7 @@ const agentModule = module((bind) => {
         },
         fatal: (error, input) => {
           const { agent } = kernel.state;
-          const file = endedSteps.write(error, input, agent, { now: clock.now(), wall: clock.wall() }, own);
+          const file = endedSteps.write(error, input, () => endedAgent(agent, clock.now()), clock.wall(), own);
           if (file !== null) own.log('error', 'A programmer error ends the agent', withPod(agent, { file, ...(agent.subject === null ? {} : { podUID: agent.subject }) }) ?? {});
           ending.fatal(error);
         },

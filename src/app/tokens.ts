@@ -1,5 +1,6 @@
 // The parts that a daemon is wired from. One token a role; two roles of one technology have types of their own, so that they can't be mixed up.
 import type { CriConnection, RuntimeNotices } from '../adapters/cri/index.js';
+import type { EndedSteps, FlightRecorder } from '../adapters/flight-record/index.js';
 import type { NativeLinux } from '../adapters/native-linux/index.js';
 import type { AgentNodeStats } from '../adapters/node-stats/index.js';
 import type { OwnedPods } from '../adapters/storage/index.js';
@@ -23,8 +24,6 @@ import { type TokensOfMembers, token } from './bind-to.js';
 import type { Clock } from './clock.js';
 import type { ApiAccess } from './daemon/api-access.js';
 import type { DaemonProfile } from './daemon/daemon-profile.js';
-import type { EndedSteps } from './daemon/ended-steps.js';
-import type { FlightRecorder } from './daemon/flight-record.js';
 import type { Inbox } from './daemon/inbox.js';
 import type { Teardown } from './daemon/teardown.js';
 import type { DaemonTracing } from './daemon/tracing/daemon-tracing.js';

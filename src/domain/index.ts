@@ -1,6 +1,8 @@
 // Package entry `kubelet-ts/domain`: single decisions of a kubelet, for use in a script, a scheduler, a simulator or a page;
 // and the agent as a machine, with the kernel that runs it. It depends on no Node module and no package.
 // The single decisions validate their arguments and fail with AssertionFailed, which names the wrong argument.
+
+export type { BootMoment, PodEnd } from '../ports/model/pod-end.js';
 export type { Admission, Rejection } from './admission/admission-result.js';
 export type { PredicateInput, PredicateResult } from './admission/predicates.js';
 export type { AgentEvent, AgentState } from './agent/agent-state.js';
@@ -10,7 +12,7 @@ export type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, Ku
 export type { NodeCgroupSettings } from './agent/node-cgroups-state.js';
 export type { NodeOverlay } from './agent/node-view.js';
 export type { ObservedTimesSettings } from './agent/observed-times-state.js';
-export type { BootMoment, PodEnd, SetAsideSettings } from './agent/set-aside-state.js';
+export type { SetAsideSettings } from './agent/set-aside-state.js';
 export { type AgentSettings, defaultSettings } from './agent/settings.js';
 export type { ResizeGates } from './allocation/allocated-pod.js';
 export type { AllocationState, CheckpointFile, ResizeCounters, RetryTrigger } from './allocation/allocation-state.js';

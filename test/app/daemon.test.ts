@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { replayFile } from '../../src/app/daemon/flight-record.js';
+import { replayFile } from '../../src/app/daemon/replay-file.js';
 import { tokens } from '../../src/app/tokens.js';
 import { phaseOf, podNamed, Stage, until } from './stage.js';
 

@@ -1,17 +1,19 @@
 // The files about what ended the agent: whole, few, readable again, and without a secret.
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { EndedSteps } from '../../src/app/daemon/ended-steps.js';
-import { newAgentState } from '../../src/domain/agent/agent-state.js';
+import { EndedSteps } from '../../src/adapters/flight-record/ended-steps.js';
+import { type AgentState, newAgentState } from '../../src/domain/agent/agent-state.js';
 import { newSetAside } from '../../src/domain/agent/set-aside-state.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
+import { endedAgent } from '../../src/domain/agent-queries/ended-agent.js';
 import { newReflector } from '../../src/domain/api-cache/reflector.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
-import { instantOf } from '../../src/domain/values/instant.js';
+import { type Clocks, instantOf } from '../../src/domain/values/instant.js';
 import { microsPerMinute } from '../../src/domain/values/time.js';
-import type { LogFields } from '../../src/ports/outbound/logger.js';
+import type { LogFields, Logger } from '../../src/ports/outbound/logger.js';
 
 const start = 1_800_000_000_000_000;
 const hour = 60 * microsPerMinute;
@@ -30,6 +32,10 @@ function stage(t: Test) {
   const pod = { metadata: { uid: 'u1', name: 'web', namespace: 'shop' }, spec: { containers: [] } };
   agent.pods.pods.set('u1', pod as never);
   return { root, lines, logger, agent, open: () => EndedSteps.open(root, logger), directory: join(root, 'ended-steps') };
+}
+
+function writeEnd(steps: EndedSteps, error: unknown, input: unknown, agent: AgentState, { now, wall }: Clocks, logger: Logger): string | null {
+  return steps.write(error, input, () => endedAgent(agent, now), wall, logger);
 }
 
 t.test('no secret is in a file, wherever it comes from', async (t) => {
@@ -69,7 +75,7 @@ t.test('no secret is in a file, wherever it comes from', async (t) => {
   } catch (thrown) {
     error = thrown;
   }
-  const files = [error, new Error(`failed with ${known}`)].map((thrown, i) => open().write(thrown, input, agent, clocksAt(start + i), logger));
+  const files = [error, new Error(`failed with ${known}`)].map((thrown, i) => writeEnd(open(), thrown, input, agent, clocksAt(start + i), logger));
   for (const file of files) {
     const text = readFileSync(file ?? '', 'utf8');
     t.notMatch(text, /[a-z]-secret|known-secret-value/);
@@ -84,11 +90,11 @@ t.test('they are read again by the next agent', async (t) => {
   const { agent, open, logger } = stage(t);
   t.strictSame(open().ends, []);
   agent.subject = 'u1';
-  const file = open().write(new TypeError('x'), { type: 'wake', address: { machine: 'sync', key: 'u1' } }, agent, clocksAt(start), logger);
+  const file = writeEnd(open(), new TypeError('x'), { type: 'wake', address: { machine: 'sync', key: 'u1' } }, agent, clocksAt(start), logger);
   const end = { uid: 'u1', namespace: 'shop', name: 'web', version: null, manifestUid: 'u1', wasAside: false, sinceBoot: null, at: instantOf(start), file };
   t.strictSame(open().ends, [end]);
   agent.subject = null;
-  open().write(new TypeError('x'), null, agent, clocksAt(start + 1), logger);
+  writeEnd(open(), new TypeError('x'), null, agent, clocksAt(start + 1), logger);
   t.equal(open().ends.length, 1, 'what is laid to no pod sets none aside');
 });
 
@@ -96,10 +102,10 @@ t.test('few are kept, and what cannot be read is passed by', async (t) => {
   const { agent, open, logger, directory, lines } = stage(t);
   agent.subject = 'u1';
   const steps = open();
-  for (let i = 0; i < 12; i++) steps.write(new Error('x'), null, agent, clocksAt(start + i), logger);
+  for (let i = 0; i < 12; i++) writeEnd(steps, new Error('x'), null, agent, clocksAt(start + i), logger);
   t.equal(open().ends.length, 8);
   agent.subject = null;
-  for (let i = 20; i < 100; i++) steps.write(new Error('x'), null, agent, clocksAt(start + i), logger);
+  for (let i = 20; i < 100; i++) writeEnd(steps, new Error('x'), null, agent, clocksAt(start + i), logger);
   open();
   t.ok(readdirSync(directory).length <= 64);
   for (const [i, text] of ['', '{', 'null', '[]', '{"kubeletTs":2}', '{"kubeletTs":1,"at":1,"pod":{"uid":7}}', '\0\0'].entries())
@@ -114,7 +120,7 @@ t.test('a wall clock that was set back changes neither their order nor which of 
   Object.assign(agent.settings, { observedTimes: { text: null, bootId: 'b', bootedAt: 100 } });
   agent.subject = 'u1';
   const walls = [...Array.from({ length: 6 }, (_, i) => start + i), ...Array.from({ length: 4 }, (_, i) => start - 2 * hour + i)];
-  const files = walls.map((wall, i) => open().write(new Error('x'), null, agent, clocksAt(wall, 200.5 + i), logger));
+  const files = walls.map((wall, i) => writeEnd(open(), new Error('x'), null, agent, clocksAt(wall, 200.5 + i), logger));
   const { ends } = open();
   t.strictSame(
     ends.map(({ file }) => file),
@@ -127,7 +133,7 @@ t.test('a wall clock that was set back changes neither their order nor which of 
 t.test('a file of an earlier version has no moment of the boot, and one that is no moment is refused', async (t) => {
   const { agent, open, logger, lines } = stage(t);
   agent.subject = 'u1';
-  const file = open().write(new Error('x'), null, agent, clocksAt(start), logger) ?? '';
+  const file = writeEnd(open(), new Error('x'), null, agent, clocksAt(start), logger) ?? '';
   const { pod, ...step } = JSON.parse(readFileSync(file, 'utf8'));
   const { sinceBoot: _, ...earlier } = pod;
   writeFileSync(file, JSON.stringify({ ...step, pod: earlier }));
@@ -143,7 +149,7 @@ t.test('a file of an earlier version has no moment of the boot, and one that is 
 t.test('a directory that cannot be written is told of, and nothing is thrown', async (t) => {
   const { agent, open, logger, root, lines } = stage(t);
   writeFileSync(join(root, 'ended-steps'), '');
-  t.equal(open().write(new Error('x'), null, agent, clocksAt(start), logger), null);
+  t.equal(writeEnd(open(), new Error('x'), null, agent, clocksAt(start), logger), null);
   t.match(lines.at(-1), { level: 'error', message: 'What ended the agent cannot be written down' });
 });
 

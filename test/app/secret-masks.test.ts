@@ -3,13 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { FlightRecorder, replayFile } from '../../src/app/daemon/flight-record.js';
-import { SecretMasks } from '../../src/app/daemon/secret-masks.js';
+import { FlightRecorder } from '../../src/adapters/flight-record/flight-recorder.js';
+import { SecretMasks } from '../../src/adapters/flight-record/secret-masks.js';
+import { replayFile } from '../../src/app/daemon/replay-file.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine } from '../../src/domain/agent/kubelet.js';
 import { defaultImageSettings } from '../../src/domain/images/image-manager-state.js';
-import { credentialHash } from '../../src/domain/images/pull-records.js';
 import { canonicalJson } from '../../src/domain/kernel/canonical.js';
 import { Kernel } from '../../src/domain/kernel/kernel.js';
+import { credentialHash } from '../../src/domain/values/credential-hash.js';
 import type { Secret } from '../../src/ports/model/config-objects.js';
 import { SimCluster } from '../../src/sim/index.js';
 import { minute, podOf, second } from '../sim/sim-pods.js';
@@ -143,7 +144,7 @@ t.test('tokens, hashes of logins, and texts that hold a secret', (t) => {
     'eyJ.token',
   );
   masks.input({ type: 'pullSecrets', secrets: [pullSecret] });
-  const hash = credentialHash({ credentials: { ...login, serverAddress: '', identityToken: '', registryToken: '' }, source: { kind: 'node' } });
+  const hash = credentialHash({ ...login, serverAddress: '', identityToken: '', registryToken: '' });
   t.notMatch(canonicalJson(masks.commands([{ op: 'pullRecords.write', request: { text: `{"credentialHash":"${hash}"}` } }])), hash);
   t.end();
 });

@@ -9,7 +9,6 @@ import { advanceEnsureImage, beginEnsureImage, type EnsureImageReply } from '../
 import { type CredentialSource, credentialsFor, keyringOfConfig, type TrackedCredentials } from '../../src/domain/images/keyring.js';
 import { newPullIntents, pullConcluded, pullIntended } from '../../src/domain/images/pull-intents.js';
 import {
-  credentialHash,
   type ImagePulledRecord,
   isPullRecordGarbage,
   mustPullToVerify,
@@ -21,6 +20,7 @@ import {
 } from '../../src/domain/images/pull-records.js';
 import { keyMatchesRepository, registryKey } from '../../src/domain/images/registry-location.js';
 import { readBase64 } from '../../src/domain/values/base64.js';
+import { credentialHash } from '../../src/domain/values/credential-hash.js';
 import { globMatches } from '../../src/domain/values/glob.js';
 import { goJsonProblem } from '../../src/domain/values/go-json.js';
 import { instantOf } from '../../src/domain/values/instant.js';
@@ -79,7 +79,9 @@ t.test('records follow the secrets of pods', async (t) => {
   const renewed = mustPullToVerify(present(record), [secret('a', 'new')], always, instantOf(now));
   t.equal(renewed.mustPull, false);
   const updated = renewed.mustPull ? null : renewed.update;
-  t.strictSame(updated?.credentialMapping?.['r.io/app']?.kubernetesSecrets, [{ uid: 'uid-a', namespace: 'ns', name: 'a', credentialHash: credentialHash(secret('a', 'new')) }]);
+  t.strictSame(updated?.credentialMapping?.['r.io/app']?.kubernetesSecrets, [
+    { uid: 'uid-a', namespace: 'ns', name: 'a', credentialHash: credentialHash(secret('a', 'new').credentials) },
+  ]);
   const moved = mustPullToVerify(present(record), [secret('b')], always, instantOf(now));
   t.equal(moved.mustPull === false && moved.update?.credentialMapping?.['r.io/app']?.kubernetesSecrets?.length, 2);
   t.strictSame(mustPullToVerify(present(record), [secret('a')], always, instantOf(now)), { mustPull: false, why: 'credentialRecordFound', update: null });

@@ -7,7 +7,7 @@ const fileLinesMax = 400;
 const functionLinesMax = 70;
 const lineCharactersMax = 180;
 /** Lines of src/app: wiring, command lines and the demonstration. Lower it when something moves to its layer; never raise it. */
-export const appLinesMax = 6_250;
+export const appLinesMax = 5_700;
 
 export function sizeFindings(source: SourceText): Finding[] {
   const found: Finding[] = [];

@@ -2,7 +2,7 @@
 import { FileConfigurationSource } from '../../adapters/config-files/index.js';
 import { readHost } from '../../adapters/linux/index.js';
 import { parseCpuSet } from '../../domain/values/cpu-set.js';
-import { replayFile } from '../daemon/flight-record.js';
+import { replayFile } from '../daemon/replay-file.js';
 import { checkConfig, checkConfigUsage } from './check-config.js';
 
 const replayUsage = `usage: kubelet-ctl replay FILE

@@ -1,5 +1,6 @@
 // The role of a daemon on its host: the node's kubelet, a second agent beside it, or a demonstration. The agent is the same in each;
 // the roles differ in how much of the host it may change.
+import type { FlightRecordSettings } from '../../adapters/flight-record/index.js';
 import type { PortOf } from '../../ports/operation.js';
 import type { ProbingOperations } from '../../ports/outbound/probing.js';
 
@@ -53,12 +54,6 @@ export interface LivePageSettings {
   readonly address: string;
   /** 0: any free one. */
   readonly port: number;
-}
-
-export interface FlightRecordSettings {
-  readonly path: string;
-  /** The record ends at this size; the daemon continues. */
-  readonly bytesMax: number;
 }
 
 export const defaultRootDirectory = '/var/lib/kubelet';

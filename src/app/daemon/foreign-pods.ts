@@ -1,23 +1,12 @@
-// Pods of other agents that run on this host: in the runtime, and among the cgroups that the agent would clean up. Remains (ended
-// sandboxes and containers, log directories, empty cgroups) don't count: they are cleaned up, as by the Go kubelet.
+// Looks for pods on this host: in the runtime, among the cgroups that the agent would clean up, and in its manifests.
 // Invariant: the search changes nothing.
 
 import type { KubeletPorts } from '../../domain/agent/kubelet.js';
+import type { PodsOnHost } from '../../domain/agent-queries/foreign-pods.js';
 import type { FileSourceSettings } from '../../domain/pod-sources/file-source.js';
 import { newManifestStore, podsOfStore, takeListing } from '../../domain/pod-sources/manifest-store.js';
-import { podUidOfLogDirectory } from '../../domain/values/log-paths.js';
-import { byCodeUnits } from '../../domain/values/text-order.js';
-import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { Call } from '../../ports/operation.js';
 
-export interface PodsOnHost {
-  readonly listing: RuntimeListing;
-  readonly logDirectories: readonly string[];
-  readonly cgroups: readonly { readonly uid: string; readonly name: readonly string[]; readonly processes: number }[];
-}
-
-const shownMax = 5;
-const cgroupOf = 'cgroup /';
 const looking: Call = { signal: new AbortController().signal, timeoutMicros: null };
 
 export async function podsOnHost(ports: KubeletPorts, withCgroups: boolean): Promise<PodsOnHost> {
@@ -30,11 +19,6 @@ export async function podsOnHost(ports: KubeletPorts, withCgroups: boolean): Pro
   return { listing, logDirectories, cgroups: await Promise.all(counted) };
 }
 
-/** UIDs of which the host has anything. */
-export function uidsOnHost({ listing, logDirectories, cgroups }: PodsOnHost): Set<string> {
-  return new Set([...listing.pods.map(({ uid }) => uid), ...logDirectories.map(podUidOfLogDirectory), ...cgroups.map(({ uid }) => uid)]);
-}
-
 /** UIDs of the pods in the manifest path: a running pod with one of them is no stranger. */
 export async function uidsOfManifests(ports: KubeletPorts, source: FileSourceSettings | null): Promise<string[]> {
   if (source === null) return [];
@@ -43,34 +27,4 @@ export async function uidsOfManifests(ports: KubeletPorts, source: FileSourceSet
   const store = newManifestStore();
   takeListing(store, files, source);
   return podsOfStore(store).flatMap(({ metadata }) => metadata.uid ?? []);
-}
-
-/**
- * Running pods that are not in `known`, one text each; empty if all are known. Containers without a pod are never touched; they
- * only indicate that the runtime has another owner, and so count if it holds nothing of this agent.
- */
-export function strangers(host: PodsOnHost, known: ReadonlySet<string>): string[] {
-  const found = new Map<string, string>();
-  const pods = host.listing.pods
-    .filter(isRunning)
-    .map(({ uid, namespace, name }) => ({ uid, name: `${namespace}/${name}` }))
-    .sort((a, b) => byCodeUnits(a.name, b.name) || byCodeUnits(a.uid, b.uid));
-  for (const { uid, name } of pods) if (!known.has(uid)) found.set(uid, name);
-  for (const { uid, name, processes } of host.cgroups) if (processes > 0 && !known.has(uid) && !found.has(uid)) found.set(uid, `${cgroupOf}${name.join('/')}`);
-  const { foreign } = host.listing;
-  const isHome = host.listing.pods.some(({ uid }) => known.has(uid));
-  return [...found.values(), ...(foreign === 0 || isHome ? [] : [`${foreign} ${foreign === 1 ? 'container' : 'containers'} of no pod`])];
-}
-
-function isRunning({ sandboxes, containers }: ListedPod): boolean {
-  return sandboxes.some(({ state }) => state === 'ready') || containers.some(({ state }) => state === 'running');
-}
-
-export function strangersRefusal(found: readonly string[], endpoint: string, advice: string): string | null {
-  if (found.length === 0) return null;
-  const more = found.length - shownMax;
-  const names = `${found.slice(0, shownMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const isRuntimeTheirs = found.some((text) => !text.startsWith(cgroupOf));
-  const what = isRuntimeTheirs ? `the runtime at ${endpoint} is in use: it holds` : 'cgroups of pods are in use: processes run in those of';
-  return `${what} pods that this agent does not know (${names}); nothing was touched. ${advice}`;
 }

@@ -1,11 +1,6 @@
-// Finds the containers that requests name, and opens their logs and sessions (spec/config-and-api.md, 10.5 and 12).
-// Invariant: a name from outside is only ever compared; paths and ids come from the agent's pods and from the runtime.
-
-import { join } from 'node:path';
-import { containerOfLogs } from '../../domain/logs/log-container.js';
-import { containerLogDirectory } from '../../domain/values/log-paths.js';
-import { newestAttemptFirst } from '../../domain/values/newest-first.js';
-import type { ContainerAddress, Found, LogFile, NodeContainerOperations } from '../../ports/inbound/node-containers.js';
+// Serves requests for containers: asks the runtime, lets the domain choose, and opens what was chosen.
+import { containerToAttach, containerToRunIn, logFileOf, noPod, podHasUid, requestedLogs, runtimeRefusal, sandboxToForward } from '../../domain/containers/requested-container.js';
+import type { Found, LogFile, NodeContainerOperations } from '../../ports/inbound/node-containers.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -25,9 +20,6 @@ export interface NodeContainerParts {
 }
 
 type Request<Name extends keyof NodeContainerOperations> = NodeContainerOperations[Name]['request'];
-type Refused = Extract<Found<never>, { kind: 'refused' }>;
-
-const noPod: Refused = { kind: 'refused', status: 404, message: 'pod does not exist' };
 
 export class NodeContainers implements PortOf<NodeContainerOperations> {
   constructor(private readonly parts: NodeContainerParts) {}
@@ -35,38 +27,23 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
   async logs({ namespace, podName, containerName, previous }: Request<'logs'>, call: Call): Promise<Found<LogFile>> {
     const pod = this.parts.pod(namespace, podName);
     if (pod === null) return noPod;
-    const chosen = containerOfLogs(podName, pod.status ?? {}, containerName, previous);
-    if (chosen.kind === 'refused') return refused(400, chosen.message);
-    const id = chosen.containerId.replace(/^[^/]*:\/\//, '');
-    return this.attempt(async () => {
-      const status = await this.parts.runtime.inspectPod({ uid: pod.metadata.uid ?? '' }, call);
-      const container = status?.containers.find((one) => one.id === id);
-      if (container === undefined) return refused(400, `unable to retrieve container logs for ${chosen.containerId}`);
-      const directory = containerLogDirectory(this.parts.podLogsDirectory, namespace, podName, pod.metadata.uid ?? '', containerName);
-      const path = join(directory, `${container.restartCount}.log`);
-      return { kind: 'found', value: { path, containerId: id } };
-    });
+    const id = requestedLogs(pod, containerName, previous);
+    if (id.kind === 'refused') return id;
+    return attempt(async () => logFileOf(pod, containerName, id.value, await this.status(pod, call), this.parts.podLogsDirectory));
   }
 
-  async exec({ containerName, command, stdin, stdout, stderr, tty, ...address }: Request<'exec'>, call: Call): Promise<Found<StreamingSession>> {
-    const pod = this.parts.pod(address.namespace, address.podName);
-    if (pod === null) return noPod;
-    return this.attempt(async () => {
-      const containerId = await this.running(pod, { ...address, containerName }, call);
-      if (containerId === null) return refused(500, `container not found (${JSON.stringify(containerName)})`);
-      return { kind: 'found', value: await this.parts.streaming.exec({ containerId, command, stdin, stdout, stderr, tty }, call) };
-    });
+  async exec({ containerName, command, stdin, stdout, stderr, tty, namespace, podName }: Request<'exec'>, call: Call): Promise<Found<StreamingSession>> {
+    const { streaming } = this.parts;
+    return this.withRunning(namespace, podName, containerName, call, (containerId) => streaming.exec({ containerId, command, stdin, stdout, stderr, tty }, call));
   }
 
-  /** The container's configuration decides whether there is a terminal. */
-  async attach({ containerName, stdin, stdout, stderr, ...address }: Request<'attach'>, call: Call): Promise<Found<StreamingSession>> {
-    const pod = this.parts.pod(address.namespace, address.podName);
+  async attach({ containerName, stdin, stdout, stderr, namespace, podName }: Request<'attach'>, call: Call): Promise<Found<StreamingSession>> {
+    const pod = this.parts.pod(namespace, podName);
     if (pod === null) return noPod;
-    return this.attempt(async () => {
-      const containerId = await this.running(pod, { ...address, containerName }, call);
-      if (containerId === null) return refused(500, `container ${containerName} not found in pod ${fullName(pod)}`);
-      const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
-      const tty = [...containers, ...initContainers, ...ephemeralContainers].find(({ name }) => name === containerName)?.tty === true;
+    return attempt(async () => {
+      const found = containerToAttach(pod, containerName, await this.status(pod, call));
+      if (found.kind === 'refused') return found;
+      const { containerId, tty } = found.value;
       return { kind: 'found', value: await this.parts.streaming.attach({ containerId, stdin, stdout, stderr: stderr && !tty, tty }, call) };
     });
   }
@@ -74,49 +51,41 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
   async portForward({ namespace, podName, podUid, ports }: Request<'portForward'>, call: Call): Promise<Found<StreamingSession>> {
     const pod = this.parts.pod(namespace, podName);
     if (pod === null) return noPod;
-    if (podUid !== null && !this.parts.uidsOf(pod).includes(podUid)) return refused(404, 'pod not found');
-    return this.attempt(async () => {
-      const sandboxId = readySandbox(await this.parts.runtime.inspectPod({ uid: pod.metadata.uid ?? '' }, call));
-      if (sandboxId === null) return refused(500, `pod not found (${JSON.stringify(fullName(pod))})`);
-      return { kind: 'found', value: await this.parts.streaming.portForward({ sandboxId, ports }, call) };
+    const otherPod = podHasUid(this.parts.uidsOf(pod), podUid);
+    if (otherPod !== null) return otherPod;
+    return attempt(async () => {
+      const sandbox = sandboxToForward(pod, await this.status(pod, call));
+      if (sandbox.kind === 'refused') return sandbox;
+      return { kind: 'found', value: await this.parts.streaming.portForward({ sandboxId: sandbox.value, ports }, call) };
     });
   }
 
-  async run({ containerName, command, ...address }: Request<'run'>, call: Call): Promise<Found<ExecResult>> {
-    const pod = this.parts.pod(address.namespace, address.podName);
+  async run({ containerName, command, namespace, podName }: Request<'run'>, call: Call): Promise<Found<ExecResult>> {
+    const { containers } = this.parts;
+    return this.withRunning(namespace, podName, containerName, call, (containerId) =>
+      containers.execSync({ containerId, command, timeoutSeconds: 0 }, { ...call, timeoutMicros: null }),
+    );
+  }
+
+  private async withRunning<Value>(namespace: string, podName: string, containerName: string, call: Call, work: (containerId: string) => Promise<Value>): Promise<Found<Value>> {
+    const pod = this.parts.pod(namespace, podName);
     if (pod === null) return noPod;
-    return this.attempt(async () => {
-      const containerId = await this.running(pod, { ...address, containerName }, call);
-      if (containerId === null) return refused(500, `container not found (${JSON.stringify(containerName)})`);
-      return { kind: 'found', value: await this.parts.containers.execSync({ containerId, command, timeoutSeconds: 0 }, { ...call, timeoutMicros: null }) };
+    return attempt(async () => {
+      const found = containerToRunIn(containerName, await this.status(pod, call));
+      return found.kind === 'refused' ? found : { kind: 'found', value: await work(found.value) };
     });
   }
 
-  /** By name only: ignores a uid in the path of a command, as the Go kubelet does. */
-  private async running(pod: Pod, { containerName }: Pick<ContainerAddress, 'containerName'>, call: Call): Promise<string | null> {
-    const status = await this.parts.runtime.inspectPod({ uid: pod.metadata.uid ?? '' }, call);
-    return status?.containers.find(({ name, state }) => name === containerName && state === 'running')?.id ?? null;
-  }
-
-  private async attempt<Value>(work: () => Promise<Found<Value>>): Promise<Found<Value>> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof PortError)) throw error;
-      return refused(error.kind === 'not-found' ? 404 : error.kind === 'resource-exhausted' ? 429 : 500, error.message);
-    }
+  private status(pod: Pod, call: Call): Promise<PodRuntimeStatus | null> {
+    return this.parts.runtime.inspectPod({ uid: pod.metadata.uid ?? '' }, call);
   }
 }
 
-function refused(status: number, message: string): Refused {
-  return { kind: 'refused', status, message };
-}
-
-function fullName({ metadata }: Pod): string {
-  return `${metadata.name}_${metadata.namespace ?? ''}`;
-}
-
-function readySandbox(status: PodRuntimeStatus | null): string | null {
-  const ready = (status?.sandboxes ?? []).filter(({ state }) => state === 'ready').sort(newestAttemptFirst);
-  return ready[0]?.id ?? null;
+async function attempt<Value>(work: () => Promise<Found<Value>>): Promise<Found<Value>> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PortError)) throw error;
+    return runtimeRefusal(error);
+  }
 }

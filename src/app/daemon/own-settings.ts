@@ -13,10 +13,11 @@
 //
 // Invariant: an unknown field or one of the wrong type is an error that names the field.
 import { readFileSync } from 'node:fs';
+import type { FlightRecordSettings } from '../../adapters/flight-record/index.js';
 import { isLoopback } from '../../adapters/http-server/index.js';
 import { parseYaml } from '../../adapters/yaml/index.js';
 import { StartRefusal } from '../../ports/start-refusal.js';
-import type { FlightRecordSettings, LivePageSettings } from './daemon-profile.js';
+import type { LivePageSettings } from './daemon-profile.js';
 
 export interface OwnSettings {
   readonly nativeAddonRequired: boolean;

@@ -1,9 +1,10 @@
 // The pods to set aside, from the ends of earlier agents. An unreadable file never prevents a start.
+
+import type { EndedSteps } from '../../adapters/flight-record/index.js';
 import { type SetAsideSettings, setAsideFileName } from '../../domain/agent/set-aside-state.js';
 import type { Call } from '../../ports/operation.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
-import type { EndedSteps } from './ended-steps.js';
 
 export async function setAsideSettings({ ends }: EndedSteps, stateFiles: OutboundPorts['stateFiles'], logger: Logger, call: Call): Promise<SetAsideSettings> {
   try {

@@ -8,9 +8,11 @@
 // Invariants: a pod that is aside is in no worker, run or write, and only inspected for the images of its containers; only a start sets a pod
 // aside, since a failed step leaves no state to continue with. Times between ends of one boot are by the clock that is never set; stamps count only
 // where the host was booted in between.
+
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
+import type { PodEnd } from '../../ports/model/pod-end.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import { doubledPause } from '../backoff/doubled-pause.js';
 import { newStateFileWriter, type StateFileWriter } from '../checkpoints/state-file-writer.js';
@@ -20,31 +22,6 @@ import { microsPerMinute } from '../values/time.js';
 
 /** Only in the answer to queries, never stored: why the pod is aside. */
 export const setAsideAnnotation = 'kubelet-ts.dev/set-aside';
-
-/** A moment by the clock that is never set. */
-export interface BootMoment {
-  readonly bootId: string;
-  /** Microseconds since that boot. */
-  readonly at: Micros;
-}
-
-/** One end of the process by a pod's input. */
-export interface PodEnd {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly at: Instant;
-  /** The same by the clock of the boot; null: not known. */
-  readonly sinceBoot: BootMoment | null;
-  /** Its object at that time, see `objectVersion`; '' if absent. null: not every source had reported. */
-  readonly version: string | null;
-  /** Of an adopted static pod: the UID from its manifest. The same as `uid` for all others. */
-  readonly manifestUid: string;
-  /** It was aside at that time. */
-  readonly wasAside: boolean;
-  /** The file with the stack and the input. */
-  readonly file: string;
-}
 
 export interface SetAsideSettings {
   /** What earlier agents were ended by, oldest first. */

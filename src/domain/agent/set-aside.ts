@@ -7,6 +7,7 @@
 // containers; then it is delivered as a new pod (`trial`).
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
+import type { PodEnd } from '../../ports/model/pod-end.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { mayWrite, stateFileWritten, writeStateFile } from '../checkpoints/state-file-writer.js';
@@ -23,7 +24,7 @@ import { isAside } from './aside-pods.js';
 import { requestPodRelist } from './looks.js';
 import type { AnswerOf } from './part.js';
 import { putPod, removePod, uidOf } from './pod-index.js';
-import { changePauseOf, endsWithin, type PodEnd, pauseOf, type SetAsidePod, setAsideMachine, writeForgiven } from './set-aside-state.js';
+import { changePauseOf, endsWithin, pauseOf, type SetAsidePod, setAsideMachine, writeForgiven } from './set-aside-state.js';
 
 const setAsideReason = 'PodSetAside';
 const triedAgainReason = 'PodTriedAgain';

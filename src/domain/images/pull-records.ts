@@ -1,7 +1,9 @@
 // Which pods may use an image that is already on the node (KEP-2535): records of the credentials it was pulled with.
 // Invariant: access requires a policy that allows it, an image that every pod may use, or credentials equal to those of a successful pull.
+
 import type { Instant } from '../../ports/instant.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
+import { credentialHash } from '../values/credential-hash.js';
 import { hexOfBytes } from '../values/hex.js';
 import { normalizeImageName } from '../values/image-name.js';
 import { instantAfter } from '../values/instant.js';
@@ -116,18 +118,6 @@ export function isPullRecordGarbage(record: ImagePulledRecord, remainingImageRef
   return !remainingImageRefs.has(record.imageRef) && (updated === null || instantAfter(updated, microsPerSecond) <= since);
 }
 
-/** Hash of the credentials for the registry, so that a renamed secret with the same content counts as the same. */
-export function credentialHash({ credentials }: TrackedCredentials): string {
-  const { username, password, serverAddress, identityToken, registryToken } = credentials;
-  const members = Object.entries({ username, password, serverAddress, identityToken, registryToken }).filter(([, value]) => value !== '');
-  return hexOfBytes(sha256(utf8Encode(jsonText(Object.fromEntries(members)))));
-}
-
-/** JSON as Go writes it: characters that mean something in HTML are escaped. */
-function jsonText(value: unknown): string {
-  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
 function requiresVerification(policy: VerificationPolicy, present: PresentImage, repository: string): boolean {
   switch (policy.kind) {
     case 'NeverVerify':
@@ -152,7 +142,7 @@ function matchCredentials(recorded: ImagePullCredentials, credentials: readonly 
       if (accounts.some((account) => sameObject(account, source))) return recorded;
       continue;
     }
-    const hash = credentialHash(tracked);
+    const hash = credentialHash(tracked.credentials);
     const sameCoordinates = secrets.find((secret) => sameObject(secret, source));
     const sameHash = secrets.some((secret) => secret.credentialHash !== '' && secret.credentialHash === hash);
     if (sameHash && sameCoordinates?.credentialHash === hash) return recorded;
@@ -165,7 +155,7 @@ function matchCredentials(recorded: ImagePullCredentials, credentials: readonly 
 
 function addCredentials(recorded: ImagePullCredentials, used: TrackedCredentials | null): ImagePullCredentials {
   if (recorded.nodePodsAccessible === true || used === null || used.source.kind === 'node') return { nodePodsAccessible: true };
-  if (used.source.kind === 'secret') return { ...recorded, kubernetesSecrets: withSecret(recorded.kubernetesSecrets ?? [], used.source, credentialHash(used)) };
+  if (used.source.kind === 'secret') return { ...recorded, kubernetesSecrets: withSecret(recorded.kubernetesSecrets ?? [], used.source, credentialHash(used.credentials)) };
   const { uid, namespace, name } = used.source;
   const accounts = (recorded.kubernetesServiceAccounts ?? []).filter((account) => !sameObject(account, { uid, namespace, name }));
   return { ...recorded, kubernetesServiceAccounts: [...accounts, { uid, namespace, name }] };

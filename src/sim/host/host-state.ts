@@ -1,7 +1,8 @@
 // The state that a simulated host keeps for the agent, as plain data: it can be cloned, hashed and serialized.
-import type { PodEnd } from '../../domain/agent/set-aside-state.js';
+
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
+import type { PodEnd } from '../../ports/model/pod-end.js';
 import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
 import type { DraClaimName, DraDevice, DraPluginOperations } from '../../ports/outbound/dra-plugin.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';

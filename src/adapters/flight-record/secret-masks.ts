@@ -4,9 +4,9 @@
 // A replay may differ if an earlier agent's pull record proves access by the hash of a login: the hash of a mask differs.
 //
 // Invariants: the key of the masks is in memory only, so that a mask can't be tried against guesses; if masking fails, the record ends.
+
 import { createHmac, randomBytes } from 'node:crypto';
-import { credentialHash } from '../../domain/images/pull-records.js';
-import type { PullCredentials } from '../../ports/outbound/container-runtime.js';
+import { credentialHash } from '../../domain/values/credential-hash.js';
 
 /** A shorter secret is a part of too many other texts: it is only masked as a whole text, and only in outputs. */
 const searchedLength = 8;
@@ -185,8 +185,7 @@ export class SecretMasks {
 }
 
 function hashOf(username: string, password: string): string {
-  const credentials: PullCredentials = { username, password, serverAddress: '', identityToken: '', registryToken: '' };
-  return credentialHash({ credentials, source: { kind: 'node' } });
+  return credentialHash({ username, password, serverAddress: '', identityToken: '', registryToken: '' });
 }
 
 /** Items of lists have no kind; only secrets have a type beside their data. */

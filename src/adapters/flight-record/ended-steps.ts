@@ -6,15 +6,15 @@
 // Invariants: a file is complete and on the disk before the process ends; it holds no secret: data of Secrets and ConfigMaps, values of variables and headers, tokens,
 // and every value of a Secret that the agent knows are omitted; few files are kept, and an unreadable or unwritable file never prevents a start.
 // The order of the names is the order of the ends, also after the wall clock was set back.
+
 import { closeSync, constants, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { redactedText } from '../../adapters/logging/index.js';
-import type { AgentState } from '../../domain/agent/agent-state.js';
-import { endedPodOf } from '../../domain/agent/set-aside.js';
-import type { PodEnd } from '../../domain/agent/set-aside-state.js';
-import { type Clocks, epochMicros, instantOf } from '../../domain/values/instant.js';
+import { epochMicros, instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339Micros } from '../../domain/values/time.js';
+import type { Instant } from '../../ports/instant.js';
+import type { PodEnd } from '../../ports/model/pod-end.js';
 import type { Logger } from '../../ports/outbound/logger.js';
+import { redactedText } from '../logging/index.js';
 import { SecretMasks } from './secret-masks.js';
 
 const directoryName = 'ended-steps';
@@ -40,6 +40,14 @@ interface EndedStep {
   readonly step: { readonly type: string; readonly machine: string | null; readonly key: string | null; readonly operation: string | null };
   readonly stack: string;
   readonly input: unknown;
+}
+
+/** What is known of an agent that ends. */
+export interface EndedAgent {
+  /** The pod of the step; null: of none. */
+  readonly pod: EndedStep['pod'];
+  /** Objects with secrets that the agent has copies of. */
+  readonly secrets: readonly unknown[];
 }
 
 export class EndedSteps {
@@ -71,9 +79,9 @@ export class EndedSteps {
   }
 
   /** Writes down what ended the agent. Returns the file; null: it could not be written. Never throws. */
-  write(error: unknown, input: unknown, agent: AgentState, clocks: Clocks, logger: Logger): string | null {
+  write(error: unknown, input: unknown, agent: () => EndedAgent, wall: Instant, logger: Logger): string | null {
     try {
-      const step = endedStep(error, input, agent, clocks);
+      const step = endedStep(error, input, agent(), wall);
       const number = Math.max(step.at, 1 + numberOf(namesIn(this.directory).at(-1)));
       const file = join(this.directory, `${String(number).padStart(16, '0')}-${fileNamePart(step.pod?.uid ?? 'node')}.json`);
       mkdirSync(this.directory, { recursive: true, mode: 0o700 });
@@ -127,26 +135,19 @@ function newest(ends: readonly PodEnd[]): ReadonlySet<string> {
   return new Set([...perPod.values()].flat());
 }
 
-function endedStep(error: unknown, input: unknown, agent: AgentState, { now, wall }: Clocks): EndedStep {
+function endedStep(error: unknown, input: unknown, { pod, secrets }: EndedAgent, wall: Instant): EndedStep {
   const { type = 'none', address, op } = (input ?? {}) as { readonly type?: string; readonly address?: { readonly machine: string; readonly key: string }; readonly op?: string };
   const masks = new SecretMasks();
-  masks.input(knownSecrets(agent));
-  masks.input(agent.api?.objects ?? null);
+  masks.input(secrets);
   return {
     kubeletTs: formatVersion,
     at: epochMicros(wall),
     time: formatRfc3339Micros(wall),
-    pod: endedPodOf(agent, now),
+    pod,
     step: { type, machine: address?.machine ?? null, key: address?.key ?? null, operation: op ?? null },
     stack: redactedText(String(masks.input(stackOf(error)))),
     input: bounded(withoutSecrets('', masks.input(input), 0)),
   };
-}
-
-/** Secrets that the agent has copies of. */
-function knownSecrets({ api, pullSecrets }: AgentState): unknown[] {
-  const copies = [...(api?.reflectors.values() ?? [])].filter(({ name }) => name.startsWith('secrets')).flatMap(({ objects }) => [...objects.values()]);
-  return [...copies, ...pullSecrets.values()].map((secret) => ({ ...(secret as object), kind: 'Secret' }));
 }
 
 /** A parser's error message quotes the text. */
