@@ -5,12 +5,11 @@
 export type { BootMoment, PodEnd } from '../ports/model/pod-end.js';
 export type { Admission, Rejection } from './admission/admission-result.js';
 export type { PredicateInput, PredicateResult } from './admission/predicates.js';
-export type { AgentEvent, AgentState } from './agent/agent-state.js';
+export type { AgentEvent, AgentState, AgentSurroundings } from './agent/agent-state.js';
 export { type AlignmentPolicies, type AlignmentSettings, noAlignmentPolicies } from './agent/alignment-state.js';
-export type { ClusterState } from './agent/cluster.js';
 export type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, KubeletState } from './agent/kubelet.js';
 export type { NodeCgroupSettings } from './agent/node-cgroups-state.js';
-export type { NodeOverlay } from './agent/node-view.js';
+export type { NodeOverlay, NodeStatusState } from './agent/node-status-state.js';
 export type { ObservedTimesSettings } from './agent/observed-times-state.js';
 export type { SetAsideSettings } from './agent/set-aside-state.js';
 export { type AgentSettings, defaultSettings } from './agent/settings.js';

@@ -82,7 +82,7 @@ function recordedRun(path: string, provider: (typeof defaultImageSettings.creden
   cluster.run(minute);
 
   const fresh = node.freshState();
-  const { fileSource, urlSource } = fresh;
+  const { fileSource, urlSource } = fresh.agent;
   const settings = { agent: fresh.agent.settings, node: null, fileSource: fileSource?.settings ?? null, urlSource: urlSource?.settings ?? null };
   const { seed, steps } = node.recorded;
   const kernel = new Kernel<KubeletState, KubeletEvent, KubeletOperations>(kubeletMachine(fresh), fresh, seed);

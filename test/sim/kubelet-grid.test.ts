@@ -213,7 +213,7 @@ function problemOf(origin: SimCluster, cell: Cell, toTheEnd: boolean, rests: rea
 
 function restProblem(cluster: SimCluster, rests: readonly string[]): string | null {
   const node = cluster.node();
-  const wanted = !node.state.withdrawn && node.manifests.state.files.size > 0;
+  const wanted = !node.state.agent.withdrawn && node.manifests.state.files.size > 0;
   const left = node.sandboxes().length + node.host.state.podDirectories.size;
   if (!wanted)
     return left === 0 && node.agent.runs.size === 0 ? null : `something is left: ${node.sandboxes().length} sandboxes, ${node.host.state.podDirectories.size} directories`;

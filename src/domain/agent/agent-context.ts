@@ -32,6 +32,7 @@ import { pinningOfPods } from './alignment.js';
 import { actuatedOf, allocationOfPods } from './allocation.js';
 import { ownNode, servicesOf } from './api-state.js';
 import { claimsOfPods } from './claims.js';
+import { RecordingTurn } from './event-recording.js';
 import { podCgroupValues } from './pod-cgroup-values.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared, setUnprepared } from './prepared-pods.js';
@@ -71,12 +72,14 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   private pinned: PinningOfPods | null = null;
   private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
   private current: Turn<AgentOperations> | null = null;
+  private readonly recording: RecordingTurn | null;
 
   constructor(
     readonly state: AgentState,
     readonly apiParts: ApiParts,
   ) {
     const { runtimeRequestTimeout, podLogsDirectory, containerLogLinks, cgroupsPerQos } = state.settings;
+    this.recording = state.eventRecorder === null ? null : new RecordingTurn(state);
     this.probeResults = state.probes.results;
     this.settings = {
       runtimeRequestTimeout,
@@ -94,7 +97,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   }
 
   begin(turn: Turn<AgentOperations>): void {
-    this.current = turn;
+    this.current = this.recording?.around(turn) ?? turn;
     this.podsWorkedOn = 0;
   }
 

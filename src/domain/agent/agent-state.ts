@@ -27,6 +27,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
+import type { ManifestsChanged } from '../../ports/outbound/manifests.js';
 import type { ShutdownSignal, ShutdownSignalsLost } from '../../ports/outbound/node-shutdown.js';
 import type { PluginSocketsChanged } from '../../ports/outbound/plugin-sockets.js';
 import { type AllocationState, newAllocation } from '../allocation/allocation-state.js';
@@ -36,13 +37,18 @@ import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import { newRetryPauses, type RetryPauses } from '../backoff/retry-pauses.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { type DraManager, startDraManager } from '../dra-manager/dra-state.js';
+import { type EventRecorder, newEventRecorder } from '../events/event-recorder.js';
 import { type ImageManagerState, newImageManagerState } from '../images/image-manager-state.js';
 import { assert } from '../kernel/assert.js';
+import { type LeaseKeeper, newLeaseKeeper } from '../lease/lease-keeper.js';
+import type { NodeSettings } from '../node-status/node-settings.js';
 import type { OomKill } from '../oom/oom-parser.js';
 import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQueueCapacity } from '../pleg/pleg.js';
 import { newPluginManager, type PluginManager } from '../plugins/plugin-manager-state.js';
 import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
+import { type FileSourceSettings, type FileSourceState, newFileSource } from '../pod-sources/file-source.js';
 import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
+import { newUrlSource, type UrlSourceSettings, type UrlSourceState } from '../pod-sources/url-source.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record.js';
@@ -60,6 +66,7 @@ import { type ImageCollectionState, newImageCollection, type PressedRound } from
 import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
 import { type NodeCgroupsState, newNodeCgroups } from './node-cgroups-state.js';
 import { type NodeShutdownState, newNodeShutdown } from './node-shutdown-state.js';
+import { type NodeStatusState, newNodeStatus } from './node-status-state.js';
 import { newObservedTimes, type ObservedTimesState } from './observed-times-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import type { PodStart } from './pod-start-state.js';
@@ -160,6 +167,18 @@ export interface ComputedFrom {
   readonly actuated: ActuatedResources;
 }
 
+/** What an agent has only with a cluster or with sources of static pods. */
+export interface AgentSurroundings {
+  /** null: the node is not one of a cluster. */
+  readonly node: NodeSettings | null;
+  /** null: no manifest path. */
+  readonly fileSource: FileSourceSettings | null;
+  /** null: no manifest URL. */
+  readonly urlSource: UrlSourceSettings | null;
+}
+
+const noSurroundings: AgentSurroundings = { node: null, fileSource: null, urlSource: null };
+
 export interface AgentState {
   readonly settings: AgentSettings;
   nodeFacts: NodeFacts;
@@ -218,6 +237,14 @@ export interface AgentState {
   /** The UID of the pod that the step works for; null: none, or several. See `step-subject`. */
   subject: string | null;
   readonly setAside: SetAsideState;
+  /** null: the node is not one of a cluster. */
+  readonly nodeStatus: NodeStatusState | null;
+  readonly nodeLease: LeaseKeeper | null;
+  readonly eventRecorder: EventRecorder | null;
+  readonly fileSource: FileSourceState | null;
+  readonly urlSource: UrlSourceState | null;
+  /** Every pod must end: the sources no longer count. */
+  withdrawn: boolean;
   startedAt: Micros;
   /** The last known offset of the wall clock from the monotonic clock; null: not read yet. */
   wallOffset: Micros | null;
@@ -225,7 +252,7 @@ export interface AgentState {
   loopEnteredAt: Micros;
 }
 
-export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): AgentState {
+export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts, { node, fileSource, urlSource }: AgentSurroundings = noSurroundings): AgentState {
   return {
     settings,
     nodeFacts,
@@ -281,6 +308,12 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     reportedMissingFeatures: new Map(),
     subject: null,
     setAside: newSetAside(settings.setAside),
+    nodeStatus: node === null ? null : newNodeStatus(node),
+    nodeLease: node === null ? null : newLeaseKeeper(node.nodeName, node.leaseDurationSeconds, node.updateFrequency),
+    eventRecorder: node === null ? null : newEventRecorder(node.nodeName),
+    fileSource: fileSource === null ? null : newFileSource(fileSource),
+    urlSource: urlSource === null ? null : newUrlSource(urlSource),
+    withdrawn: false,
     startedAt: 0,
     wallOffset: null,
     loopEnteredAt: 0,
@@ -312,6 +345,9 @@ export type AgentEvent =
   /** A watch of the API saw something. */
   | ApiWatchEvents
   | PluginSocketsChanged
+  | ManifestsChanged
+  /** All pods must end, whatever the sources report from now on. */
+  | { readonly type: 'withdraw-pods' }
   | { readonly type: 'nodeFacts'; readonly facts: NodeFacts }
   | ShutdownSignal
   | ShutdownSignalsLost

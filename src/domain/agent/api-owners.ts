@@ -5,6 +5,7 @@ import { apiDataOf, objectChanged, registerObjects, trustBundleReflector, trustB
 import { watchObjects } from './api-objects.js';
 import { apiPodsChanged } from './api-pods.js';
 import { reconcileAllMirrors } from './mirror-pods.js';
+import { nodeStatusNodeChanged } from './node-status.js';
 import { csiDriverObjectsChanged, csiViewOf, pluginsNodeChanged } from './plugins.js';
 import { podCertificateReflector, podCertificatesChanged } from './pod-certificates.js';
 import { runtimeClassesChanged } from './runtime-facts.js';
@@ -45,6 +46,7 @@ function nodeChanged(context: AgentContext, _reflector: ReflectorState, _changes
   const pods = { group: '', version: 'v1', plural: 'pods' };
   if (replaced) watchObjects(context, 'pods', { resource: pods, namespace: null, fieldSelector: `spec.nodeName=${nodeName}`, labelSelector: null }, true);
   reconcileAllMirrors(context);
+  nodeStatusNodeChanged(context);
   volumesNodeChanged(context);
   pluginsNodeChanged(context);
 }

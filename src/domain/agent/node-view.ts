@@ -1,8 +1,6 @@
-// The agent's state that its Node reports, and the state that the agent adopts from the Node.
-import type { Node, NodeAddress as StatusAddress } from '../../ports/model/node.js';
+// The agent's state that its Node reports.
 import { noDevices } from '../cgroups/node-allocatable.js';
 import type { PressureState } from '../eviction/pressure.js';
-import { canonicalJson } from '../kernel/canonical.js';
 import type { NodeView } from '../node-status/node-facts-of.js';
 import { plegProblem } from '../pleg/pleg.js';
 import { csiNodeProblem } from '../plugins/plugin-manager-state.js';
@@ -34,16 +32,4 @@ export function nodeView({ readiness, pleg, volumes, plugins, settings, eviction
 
 function problemList(problem: string | null): readonly string[] {
   return problem === null ? [] : [problem];
-}
-
-/** The node data for pods is that of its Node. */
-export interface NodeOverlay {
-  nodeAddresses: readonly StatusAddress[];
-  allocatable: Readonly<Record<string, string>>;
-}
-
-/** The overlay from this Node; the same object if unchanged. */
-export function overlayOf(overlay: NodeOverlay | null, { status = {} }: Node): NodeOverlay {
-  const fresh = { nodeAddresses: status.addresses ?? [], allocatable: status.allocatable ?? {} };
-  return overlay !== null && canonicalJson(overlay) === canonicalJson(fresh) ? overlay : fresh;
 }

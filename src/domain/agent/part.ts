@@ -17,7 +17,7 @@ export type ReplyHandlers = { readonly [Op in keyof AgentOperations]?: (context:
 /** The handlers of operations whose answers one function takes. */
 export function repliesTo<const Ops extends readonly (keyof AgentOperations)[]>(
   ops: Ops,
-  handler: (context: AgentContext, key: string, answer: AnswerOf<Ops[number]>) => void,
+  handler: (context: AgentContext, key: string, answer: { readonly [Op in Ops[number]]: AnswerOf<Op> }[Ops[number]]) => void,
 ): ReplyHandlers {
   return Object.fromEntries(ops.map((op) => [op, handler]));
 }

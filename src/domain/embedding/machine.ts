@@ -104,13 +104,17 @@ const factsShape = recordOf({ ...factsFields, ...moreFacts });
 const sourceFields = { nodeName: text, preventApiReferences: flag, checkPeriod: duration };
 const fileSourceShape = nullable(recordOf({ ...sourceFields, path: text }));
 const urlSourceShape = nullable(recordOf({ ...sourceFields, url: text, headers: dictionaryOf(listOf(text)) }));
-const agentStateShape = recordOf({ settings: settingsShape, nodeFacts: factsShape, probes: recordOf({ results: recordOf({}) }), runs: someMap, statuses: someMap });
-const kubeletStateShape = recordOf({
-  agent: agentStateShape,
+const agentStateShape = recordOf({
+  settings: settingsShape,
+  nodeFacts: factsShape,
+  probes: recordOf({ results: recordOf({}) }),
+  runs: someMap,
+  statuses: someMap,
   fileSource: nullable(recordOf({ settings: recordOf({ path: text }) })),
   urlSource: nullable(recordOf({})),
   withdrawn: flag,
 });
+const kubeletStateShape = recordOf({ agent: agentStateShape });
 const contentShape: Shape = (value, path) => {
   const problem = recordOf({ kind: oneOf(['document', 'unreadable', 'skipped', 'absent']) })(value, path);
   if (problem !== null || !isRecord(value)) return problem;

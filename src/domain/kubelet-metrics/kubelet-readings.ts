@@ -40,7 +40,7 @@ export interface ReadingOptions {
 }
 
 export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt, clocks }: ReadingOptions): readonly KubeletReading[] {
-  const { agent, cluster } = state;
+  const { agent } = state;
   const read = clocks();
   return [
     ...podReadings(agent),
@@ -63,7 +63,7 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt,
     ['kubelet_pleg_discard_events', {}, agent.pleg.discardedEvents],
     ['kubelet_first_network_pod_start_sli_duration_seconds', {}, observer.pods?.firstNetworkPodSeconds ?? 0],
     ...startupReadings(observer, epochMicros(bootedAt), epochMicros(startedAt)),
-    ...(cluster === null ? [] : [['kubelet_ts_events_dropped_total', {}, cluster.events.dropped] as const]),
+    ...(agent.eventRecorder === null ? [] : [['kubelet_ts_events_dropped_total', {}, agent.eventRecorder.dropped] as const]),
     ...(observer.isRuntimeOld ? [['kubelet_cri_losing_support', { version: '1.37.0' }, 1] as const] : []),
   ];
 }

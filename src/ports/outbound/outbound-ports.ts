@@ -10,6 +10,7 @@ import type { DraPluginOperations } from './dra-plugin.js';
 import type { EventSinkOperations } from './event-sink.js';
 import type { FilesystemUsageOperations } from './filesystem-usage.js';
 import type { MachineOperations } from './machine.js';
+import type { ManifestOperations } from './manifests.js';
 import type { NodeShutdownOperations } from './node-shutdown.js';
 import type { NodeStatsOperations } from './node-stats.js';
 import type { PluginSocketOperations } from './plugin-sockets.js';
@@ -56,8 +57,8 @@ export interface OutboundOperations {
   readonly apiWriter: ApiWriterOperations;
 }
 
-/** `runtime.listPods`, `containers.start` ... -> request and reply. */
-export type AgentOperations = Flattened<OutboundOperations>;
+/** `runtime.listPods`, `containers.start` ... -> request and reply. Those of manifests are requested only by an agent with such sources. */
+export type AgentOperations = Flattened<OutboundOperations> & ManifestOperations;
 
 /** The adapters that a daemon is wired with. */
 export type OutboundPorts = { readonly [Port in keyof OutboundOperations]: PortOf<OutboundOperations[Port]> };

@@ -52,7 +52,7 @@ export function keepIssued(context: DaemonContext, resolver: Resolver, teardown:
   keepers.add((events) => keeping.saw(events));
   measuring.keeps(keeping.state);
   const allowsDnsOnly = loaded.features.allowsDnsOnlyRequests;
-  const addresses = (): readonly NodeAddress[] => resolver.get(tokens.kernel).state.cluster?.overlay?.nodeAddresses ?? [];
+  const addresses = (): readonly NodeAddress[] => resolver.get(tokens.kernel).state.agent.nodeStatus?.overlay?.nodeAddresses ?? [];
   const timer = setInterval(() => keeping.setTemplate(servingTemplate(nodeName, addresses(), allowsDnsOnly)), lookMillis).unref();
   teardown.add('serving certificate', () => {
     clearInterval(timer);

@@ -1,5 +1,6 @@
 // Parts that watch over the node as a whole: its facts and warnings, eviction, shutdown.
 import { evictionAddress, evictionWoken, planEviction, summaryReplied } from '../eviction.js';
+import { beginNodeFacts, takeNodeFacts } from '../node-facts.js';
 import {
   beginNodeShutdown,
   inhibitReplied,
@@ -11,25 +12,15 @@ import {
   shutdownSignalsLost,
   shutdownStepReplied,
 } from '../node-shutdown.js';
-import { recordOomKill, warnOfNode } from '../node-warnings.js';
+import { recordOomKill } from '../node-warnings.js';
 import type { AgentPart } from '../part.js';
-import { withRuntimeFacts } from '../runtime-facts.js';
-import { syncPods } from '../sync-loop.js';
 
 /** What is known of the node; `pkg/kubelet/oom`. */
 export const nodeFacts: AgentPart = {
   name: 'nodeFacts',
-  start: (context) => {
-    Object.assign(context.state, { startedAt: context.turn.now, loopEnteredAt: context.turn.now });
-    warnOfNode(context, null);
-  },
+  start: beginNodeFacts,
   events: {
-    nodeFacts: (context, { facts }) => {
-      const before = context.state.nodeFacts;
-      context.state.nodeFacts = withRuntimeFacts(context.state, facts);
-      warnOfNode(context, before);
-      syncPods(context, context.state.pods.pods.keys());
-    },
+    nodeFacts: (context, { facts }) => takeNodeFacts(context, facts),
     oomKill: (context, { kill }) => recordOomKill(context, kill),
   },
 };

@@ -1,17 +1,19 @@
 // Parts that decide which pods there are: their sources, and pods that are set aside. What of them is written down for the agent after this one.
-import { mergeSet } from '../../pod-sources/pod-config.js';
+import { type FileSourceContext, fileSourceAddress, fileSourceReplied, manifestsChanged, runFileSource } from '../../pod-sources/file-source.js';
+import { mergeSet, type PodSource } from '../../pod-sources/pod-config.js';
+import { runUrlSource, type UrlSourceContext, urlSourceAddress, urlSourceReplied } from '../../pod-sources/url-source.js';
 import { adopted, releasedSets } from '../adopted-pods.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AgentEvent } from '../agent-state.js';
 import { beginObservedTimes, observedTimesWritten, planObservedTimes } from '../observed-times.js';
 import { observedTimesAddress } from '../observed-times-state.js';
-import type { AgentPart } from '../part.js';
+import { type AgentPart, repliesTo } from '../part.js';
 import { asideInspected, beginSetAside, planSetAsideFile, setAsideWoken, setAsideWritten } from '../set-aside.js';
 import { setAsideMachine } from '../set-aside-state.js';
 import { deliver, deliverReturned } from '../sync-loop.js';
 
 /** `pkg/kubelet/config`: merges the sets of the sources. */
-export const podConfig: AgentPart = { name: 'podConfig', events: { podSet: takePodSet } };
+export const podConfig: AgentPart = { name: 'podConfig', events: { podSet: takePodSet, 'withdraw-pods': withdrawPods } };
 
 function takePodSet(context: AgentContext, { source, pods }: Pick<Extract<AgentEvent, { type: 'podSet' }>, 'source' | 'pods'>): void {
   // An API source sends changes; an empty set withdraws its pods.
@@ -22,6 +24,67 @@ function takePodSet(context: AgentContext, { source, pods }: Pick<Extract<AgentE
   for (const event of events) context.turn.tell('events.record', event);
   deliver(context, deliveries);
 }
+
+function withdrawPods(context: AgentContext): void {
+  const { state } = context;
+  state.withdrawn = true;
+  if (state.fileSource !== null) takePodSet(context, { source: 'file', pods: [] });
+  if (state.urlSource !== null) takePodSet(context, { source: 'http', pods: [] });
+  if (state.api !== null) takePodSet(context, { source: 'api', pods: [] });
+}
+
+/** The interface of the agent to one of its sources. */
+function sourceContext(context: AgentContext, source: PodSource): FileSourceContext & UrlSourceContext {
+  return { turn: context.turn, emit: (pods) => takePodSet(context, { source, pods: context.state.withdrawn ? [] : pods }) };
+}
+
+function runFileSourceOf(context: AgentContext): void {
+  const { fileSource } = context.state;
+  if (fileSource !== null) runFileSource(fileSource, sourceContext(context, 'file'));
+}
+
+function runUrlSourceOf(context: AgentContext): void {
+  const { urlSource } = context.state;
+  if (urlSource !== null) runUrlSource(urlSource, sourceContext(context, 'http'));
+}
+
+/** `pkg/kubelet/config/file.go`: pods of the manifest path. */
+export const fileSource: AgentPart = {
+  name: 'fileSource',
+  start: runFileSourceOf,
+  events: {
+    'manifests-changed': (context, { events }) => {
+      const { fileSource } = context.state;
+      if (fileSource !== null) manifestsChanged(fileSource, events, sourceContext(context, 'file'));
+    },
+  },
+  machines: {
+    [fileSourceAddress.machine]: {
+      replies: repliesTo(['manifestDirectory.watch', 'manifestDirectory.list', 'manifestDirectory.readFile'], (context, _key, answer) => {
+        const { fileSource } = context.state;
+        if (fileSource !== null) fileSourceReplied(fileSource, answer, sourceContext(context, 'file'));
+      }),
+      woken: runFileSourceOf,
+    },
+  },
+};
+
+/** `pkg/kubelet/config/http.go`: pods of the manifest URL. */
+export const urlSource: AgentPart = {
+  name: 'urlSource',
+  start: runUrlSourceOf,
+  machines: {
+    [urlSourceAddress.machine]: {
+      replies: {
+        'manifestUrl.fetch': (context, _key, { outcome }) => {
+          const { urlSource } = context.state;
+          if (urlSource !== null) urlSourceReplied(urlSource, outcome, sourceContext(context, 'http'));
+        },
+      },
+      woken: runUrlSourceOf,
+    },
+  },
+};
 
 /** Sets that waited until it was known what runs. */
 export function deliverReleasedSets(context: AgentContext): void {
