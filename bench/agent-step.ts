@@ -4,9 +4,9 @@
 
 import { agentMachine } from '../src/domain/agent/agent.js';
 import { AgentContext } from '../src/domain/agent/agent-context.js';
-import { apiParts } from '../src/domain/agent/api-owners.js';
 import { agentParts } from '../src/domain/agent/parts.js';
-import { restAddress } from '../src/domain/agent/status-writes.js';
+import { apiParts } from '../src/domain/agent/reflectors/api-owners.js';
+import { restAddress } from '../src/domain/agent/status-manager/status-writes.js';
 import type { Turn } from '../src/domain/kernel/machine.js';
 import { instantOf } from '../src/domain/values/instant.js';
 import type { Instant } from '../src/ports/instant.js';

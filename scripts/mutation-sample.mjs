@@ -2,7 +2,7 @@
 export const mutationSample = [
   'admission/host-ports.ts',
   'admission/node-resources.ts',
-  'agent/dead-containers.ts',
+  'agent/container-gc/dead-containers.ts',
   'authorization/request-attributes.ts',
   'backoff/keyed-backoff.ts',
   'cgroups/cpu-conversions.ts',

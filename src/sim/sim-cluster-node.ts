@@ -1,10 +1,10 @@
 // One simulated node of a world: its agent with its surroundings, and the actions and queries of a scenario.
 // Invariant: a fresh agent knows only the disk and the runtime; all state that outlives an agent is in the models.
 import type { AgentState } from '../domain/agent/agent-state.js';
-import { type AlignmentSettings, noAlignmentPolicies } from '../domain/agent/alignment-state.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
-import { endedPodOf } from '../domain/agent/set-aside.js';
-import { setAsideFileName } from '../domain/agent/set-aside-state.js';
+import { type AlignmentSettings, noAlignmentPolicies } from '../domain/agent/resource-managers/alignment-state.js';
+import { endedPodOf } from '../domain/agent/set-aside/set-aside.js';
+import { setAsideFileName } from '../domain/agent/set-aside/set-aside-state.js';
 import { defaultSettings } from '../domain/agent/settings.js';
 import { cpuCheckpointName } from '../domain/checkpoints/cpu-checkpoint.js';
 import { draCheckpointName } from '../domain/checkpoints/dra-checkpoint.js';

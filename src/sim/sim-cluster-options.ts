@@ -1,7 +1,7 @@
 // Settings of a world of simulated nodes. All randomness is drawn from the seed; every other setting has a default for a small node.
 
-import type { AlignmentPolicies } from '../domain/agent/alignment-state.js';
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/agent/kubelet.js';
+import type { AlignmentPolicies } from '../domain/agent/resource-managers/alignment-state.js';
 import type { AgentSettings } from '../domain/agent/settings.js';
 import type { NodeFacts } from '../domain/containers/node-facts.js';
 import type { LogFields, LogLevel, Machine } from '../domain/kernel/machine.js';

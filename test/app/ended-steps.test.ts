@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { EndedSteps } from '../../src/adapters/flight-record/ended-steps.js';
 import { type AgentState, newAgentState } from '../../src/domain/agent/agent-state.js';
-import { newSetAside } from '../../src/domain/agent/set-aside-state.js';
+import { newSetAside } from '../../src/domain/agent/set-aside/set-aside-state.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
 import { endedAgent } from '../../src/domain/agent-queries/ended-agent.js';
 import { newReflector } from '../../src/domain/api-cache/reflector.js';

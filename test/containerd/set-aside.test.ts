@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { setAsideAnnotation } from '../../src/domain/agent/set-aside-state.js';
+import { setAsideAnnotation } from '../../src/domain/agent/set-aside/set-aside-state.js';
 import type { Node } from '../../src/ports/model/node.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import { Program } from '../app/programs.js';

@@ -1,7 +1,7 @@
 // State files that a host which lost power, a full disk or a person has damaged: empty, blank, cut off at each byte, zeros, other JSON. What each leads to
 // is decided: it is refused with an error that says why, or counts as absent; it is never taken for something that was not written.
 import t from 'tap';
-import { newSetAside } from '../../src/domain/agent/set-aside-state.js';
+import { newSetAside } from '../../src/domain/agent/set-aside/set-aside-state.js';
 import { readCpuCheckpoint, writeCpuCheckpoint } from '../../src/domain/checkpoints/cpu-checkpoint.js';
 import { readDeviceCheckpoint } from '../../src/domain/checkpoints/device-checkpoint.js';
 import { readDraCheckpoint } from '../../src/domain/checkpoints/dra-checkpoint.js';

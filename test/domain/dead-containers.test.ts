@@ -3,8 +3,8 @@
 import t from 'tap';
 import { AgentContext } from '../../src/domain/agent/agent-context.js';
 import { newAgentState } from '../../src/domain/agent/agent-state.js';
-import { apiParts } from '../../src/domain/agent/api-owners.js';
-import { collectAfterDeath, deadContainerRemoved, deadLogsRemoved } from '../../src/domain/agent/dead-containers.js';
+import { collectAfterDeath, deadContainerRemoved, deadLogsRemoved } from '../../src/domain/agent/container-gc/dead-containers.js';
+import { apiParts } from '../../src/domain/agent/reflectors/api-owners.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
 import { deadContainerQueueCapacity } from '../../src/domain/gc/dead-containers.js';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import { pressuresOf } from '../../src/domain/agent/node-view.js';
+import { pressuresOf } from '../../src/domain/agent/node-status/node-view.js';
 import { noPressure, observePressure } from '../../src/domain/eviction/pressure.js';
 import type { EvictionSignal } from '../../src/domain/eviction/signals.js';
 import { parseEvictionThresholds } from '../../src/domain/eviction/thresholds.js';

@@ -1,7 +1,7 @@
 // Exclusive CPUs and memory of containers: their allocation, the updates of other containers, the state on disk, and that restarts,
 // kills and faults allocate nothing twice.
 import t from 'tap';
-import { podResourceQueries } from '../../src/domain/agent/pod-holdings.js';
+import { podResourceQueries } from '../../src/domain/agent/resource-managers/pod-holdings.js';
 import { readCpuCheckpoint } from '../../src/domain/checkpoints/cpu-checkpoint.js';
 import { parseCpuSet } from '../../src/domain/values/cpu-set.js';
 import type { Container, ResourceList } from '../../src/ports/model/container.js';

@@ -1,6 +1,6 @@
 // Work that waits while the runtime or its network isn't ready, and detection of changes without events. Each with its times.
 import t from 'tap';
-import { runtimeProblems } from '../../src/domain/agent/runtime-readiness.js';
+import { runtimeProblems } from '../../src/domain/agent/runtime-state/runtime-readiness.js';
 import { plegProblem } from '../../src/domain/pleg/pleg.js';
 import { SimCluster } from '../../src/sim/index.js';
 import { type Stage, scenario } from './scenario.js';

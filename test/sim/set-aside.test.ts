@@ -1,7 +1,7 @@
 // A pod whose input ends the agent doesn't take the node down: after its second end the agent sets it aside, and everything else continues.
 import t from 'tap';
-import { isAside } from '../../src/domain/agent/aside-pods.js';
-import { setAsideFileName } from '../../src/domain/agent/set-aside-state.js';
+import { isAside } from '../../src/domain/agent/set-aside/aside-pods.js';
+import { setAsideFileName } from '../../src/domain/agent/set-aside/set-aside-state.js';
 import { asideReadings } from '../../src/domain/kubelet-metrics/kubelet-readings.js';
 import { SimCluster, type SimClusterOptions } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';

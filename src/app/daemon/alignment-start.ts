@@ -1,6 +1,6 @@
 // The initial state of the resource managers: the configuration, the machine, and the state files of the previous agent. If these
 // are inconsistent, the agent refuses to start, and an administrator must resolve it.
-import { type AlignmentPolicies, type AlignmentSettings, startAlignment } from '../../domain/agent/alignment-state.js';
+import { type AlignmentPolicies, type AlignmentSettings, startAlignment } from '../../domain/agent/resource-managers/alignment-state.js';
 import { nodeReservation } from '../../domain/cgroups/node-allocatable.js';
 import { type ContainerName, cpuCheckpointName, readCpuCheckpoint } from '../../domain/checkpoints/cpu-checkpoint.js';
 import { memoryCheckpointName } from '../../domain/checkpoints/memory-checkpoint.js';

@@ -2,9 +2,9 @@
 import { release } from 'node:os';
 import { appArmorDisabled } from '../../domain/admission/node-support.js';
 import { parseSysctlAllowlist, safeSysctlNames } from '../../domain/admission/sysctl-gate.js';
-import type { AlignmentSettings } from '../../domain/agent/alignment-state.js';
+import type { NodeCgroupSettings } from '../../domain/agent/cgroups/node-cgroups-state.js';
 import type { KubeletSettings } from '../../domain/agent/kubelet.js';
-import type { NodeCgroupSettings } from '../../domain/agent/node-cgroups-state.js';
+import type { AlignmentSettings } from '../../domain/agent/resource-managers/alignment-state.js';
 import type { AgentSettings } from '../../domain/agent/settings.js';
 import type { ChangeDetection } from '../../domain/api-data/object-manager.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';

@@ -1,6 +1,6 @@
 // The initial state of the node's own and the reserved cgroups: they are set once, before any pod runs; if the reserved
 // limits can't be enforced, the node doesn't start.
-import type { NodeCgroupSettings } from '../../domain/agent/node-cgroups-state.js';
+import type { NodeCgroupSettings } from '../../domain/agent/cgroups/node-cgroups-state.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import { machineFacts, podsCgroupConfig } from '../../domain/cgroups/node-allocatable.js';
 import { type ReservedCgroup, reservedCgroups, reservedCgroupValues } from '../../domain/cgroups/reserved-cgroups.js';

@@ -1,5 +1,5 @@
 // What an earlier kubelet has written down about the times of pods and containers, and the boot that its clock belongs to. An unreadable file never prevents a start.
-import type { ObservedTimesSettings } from '../../domain/agent/observed-times-state.js';
+import type { ObservedTimesSettings } from '../../domain/agent/observed-times/observed-times-state.js';
 import { observedTimesFileName } from '../../domain/checkpoints/observed-times.js';
 import type { Call } from '../../ports/operation.js';
 import type { Logger } from '../../ports/outbound/logger.js';

@@ -1,7 +1,7 @@
 // The pods to set aside, from the ends of earlier agents. An unreadable file never prevents a start.
 
 import type { EndedSteps } from '../../adapters/flight-record/index.js';
-import { type SetAsideSettings, setAsideFileName } from '../../domain/agent/set-aside-state.js';
+import { type SetAsideSettings, setAsideFileName } from '../../domain/agent/set-aside/set-aside-state.js';
 import type { Call } from '../../ports/operation.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';

@@ -21,7 +21,7 @@ import { hostAddresses, labelPluginDirectories, readHost, readPassingFacts, watc
 import { holdLockFile, lockRootDirectory, settleProcess, Watchdog } from '../../adapters/native-linux/index.js';
 import { makeDataDirectories, OwnedPods, pluginDirectories, shareRootDirectory } from '../../adapters/storage/index.js';
 import { meetSystemd } from '../../adapters/systemd/index.js';
-import { podResourceQueries } from '../../domain/agent/pod-holdings.js';
+import { podResourceQueries } from '../../domain/agent/resource-managers/pod-holdings.js';
 import { strangers, strangersRefusal, uidsOnHost } from '../../domain/agent-queries/foreign-pods.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import type { AgentQueries } from '../../ports/inbound/agent-queries.js';

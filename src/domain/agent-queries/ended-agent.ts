@@ -3,7 +3,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { PodEnd } from '../../ports/model/pod-end.js';
 import type { AgentState } from '../agent/agent-state.js';
-import { endedPodOf } from '../agent/set-aside.js';
+import { endedPodOf } from '../agent/set-aside/set-aside.js';
 
 export interface EndedAgent {
   readonly pod: Omit<PodEnd, 'at' | 'file'> | null;

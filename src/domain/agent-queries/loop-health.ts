@@ -4,7 +4,7 @@
 import type { HealthCheck } from '../../ports/inbound/agent-queries.js';
 import type { Micros } from '../../ports/micros.js';
 import type { AgentState } from '../agent/agent-state.js';
-import { runtimeProblems } from '../agent/runtime-readiness.js';
+import { runtimeProblems } from '../agent/runtime-state/runtime-readiness.js';
 import { plegProblem } from '../pleg/pleg.js';
 
 const patience: Micros = 300_000_000;

@@ -28,15 +28,15 @@ import { derived } from '../values/derived.js';
 import { containerFieldPath } from '../values/pod-references.js';
 import type { VolumeContext } from '../volume-manager/volume-kind.js';
 import type { AgentState } from './agent-state.js';
-import { pinningOfPods } from './alignment.js';
-import { actuatedOf, allocationOfPods } from './allocation.js';
-import { ownNode, servicesOf } from './api-state.js';
-import { claimsOfPods } from './claims.js';
-import { RecordingTurn } from './event-recording.js';
-import { podCgroupValues } from './pod-cgroup-values.js';
-import { uidOf } from './pod-index.js';
-import { setPrepared, setUnprepared } from './prepared-pods.js';
-import { rangesOfPods } from './user-namespace-ranges.js';
+import { actuatedOf, allocationOfPods } from './allocation-manager/allocation.js';
+import { podCgroupValues } from './cgroups/pod-cgroup-values.js';
+import { claimsOfPods } from './dra-manager/claims.js';
+import { RecordingTurn } from './event-recorder/event-recording.js';
+import { setPrepared, setUnprepared } from './housekeeping/prepared-pods.js';
+import { uidOf } from './pod-manager/pod-index.js';
+import { ownNode, servicesOf } from './reflectors/api-state.js';
+import { pinningOfPods } from './resource-managers/alignment.js';
+import { rangesOfPods } from './user-namespace-manager/user-namespace-ranges.js';
 
 const maxStartFailures = 1000;
 

@@ -57,22 +57,22 @@ import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
 import { newUserNamespaces, type UserNamespaces } from '../user-namespaces/user-namespaces.js';
 import { newVolumeManager, type VolumeManager } from '../volume-manager/volume-manager-state.js';
-import { type AdmissionState, newAdmissionState } from './admission-state.js';
-import { type AdoptionState, newAdoption } from './adoption-state.js';
-import { type AlignmentSettings, type AlignmentState, startAlignment } from './alignment-state.js';
-import { type ApiState, newApiState } from './api-state.js';
-import { type EvictionState, newEviction } from './eviction-state.js';
-import { type ImageCollectionState, newImageCollection, type PressedRound } from './image-collection-state.js';
-import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
-import { type NodeCgroupsState, newNodeCgroups } from './node-cgroups-state.js';
-import { type NodeShutdownState, newNodeShutdown } from './node-shutdown-state.js';
-import { type NodeStatusState, newNodeStatus } from './node-status-state.js';
-import { newObservedTimes, type ObservedTimesState } from './observed-times-state.js';
-import { newPodIndex, type PodIndex } from './pod-index.js';
-import type { PodStart } from './pod-start-state.js';
-import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
-import { newSetAside, type SetAsideState } from './set-aside-state.js';
+import { type NodeCgroupsState, newNodeCgroups } from './cgroups/node-cgroups-state.js';
+import { type LogRotationState, newLogRotation } from './container-log-manager/log-rotation-state.js';
+import { type EvictionState, newEviction } from './eviction-manager/eviction-state.js';
+import { type ImageCollectionState, newImageCollection, type PressedRound } from './image-gc/image-collection-state.js';
+import { type NodeShutdownState, newNodeShutdown } from './node-shutdown-manager/node-shutdown-state.js';
+import { type NodeStatusState, newNodeStatus } from './node-status/node-status-state.js';
+import { newObservedTimes, type ObservedTimesState } from './observed-times/observed-times-state.js';
+import { type AdmissionState, newAdmissionState } from './pod-admission/admission-state.js';
+import { type AdoptionState, newAdoption } from './pod-config/adoption-state.js';
+import { newPodIndex, type PodIndex } from './pod-manager/pod-index.js';
+import { type ApiState, newApiState } from './reflectors/api-state.js';
+import { type AlignmentSettings, type AlignmentState, startAlignment } from './resource-managers/alignment-state.js';
+import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-state/runtime-readiness.js';
+import { newSetAside, type SetAsideState } from './set-aside/set-aside-state.js';
 import type { AgentSettings } from './settings.js';
+import type { PodStart } from './status-manager/pod-start-state.js';
 
 /** What waits while the runtime can't be worked with, or for its turn. Deliveries keep their order; the others are sets. */
 export interface LoopBacklog {

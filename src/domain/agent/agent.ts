@@ -4,10 +4,10 @@ import { assert } from '../kernel/assert.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
-import { apiParts } from './api-owners.js';
 import { PartTable } from './part.js';
 import { agentParts } from './parts.js';
-import { withoutAside } from './set-aside.js';
+import { apiParts } from './reflectors/api-owners.js';
+import { withoutAside } from './set-aside/set-aside.js';
 import { subjectOf } from './step-subject.js';
 import { noteWallClock } from './wall-clock.js';
 

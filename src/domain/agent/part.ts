@@ -17,7 +17,7 @@ export type ReplyHandlers = { readonly [Op in keyof AgentOperations]?: (context:
 /** The handlers of operations whose answers one function takes. */
 export function repliesTo<const Ops extends readonly (keyof AgentOperations)[]>(
   ops: Ops,
-  handler: (context: AgentContext, key: string, answer: { readonly [Op in Ops[number]]: AnswerOf<Op> }[Ops[number]]) => void,
+  handler: (context: AgentContext, key: string, answer: AnswerOf<Ops[number]>) => void,
 ): ReplyHandlers {
   return Object.fromEntries(ops.map((op) => [op, handler]));
 }
@@ -31,6 +31,9 @@ export interface MachineHandlers {
   /** Absent: the machine is never woken. @param key of its address */
   readonly woken?: (context: AgentContext, key: string) => void;
 }
+
+/** Wakes a machine whose work is planned at the end of the step. */
+export const whenSettled = (): void => {};
 
 export type EventHandlers = {
   readonly [Type in Exclude<AgentEvent['type'], 'start'>]?: (context: AgentContext, event: Extract<AgentEvent, { readonly type: Type }>) => void;

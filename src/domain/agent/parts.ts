@@ -10,15 +10,40 @@
 //   cpuManager ... observedTimes files after them: they hold the state after the step
 //   nodeStatus                   last: its reports are never older than the agent's state
 
+import { allocationManager } from './allocation-manager/part.js';
+import { cgroups } from './cgroups/part.js';
+import { containerGC } from './container-gc/part.js';
+import { containerLogManager } from './container-log-manager/part.js';
+import { draManager } from './dra-manager/part.js';
+import { eventRecorder } from './event-recorder/part.js';
+import { evictionManager } from './eviction-manager/part.js';
+import { fileSource } from './file-source/part.js';
+import { housekeeping } from './housekeeping/part.js';
+import { imageGC } from './image-gc/part.js';
+import { imageManager } from './image-manager/part.js';
+import { mirrorClient } from './mirror-client/part.js';
+import { nodeFacts } from './node-facts/part.js';
+import { nodeLease } from './node-lease/part.js';
+import { nodeShutdownManager } from './node-shutdown-manager/part.js';
+import { nodeStatus } from './node-status/part.js';
+import { objectManager, tokenManager } from './object-manager/part.js';
+import { observedTimes } from './observed-times/part.js';
 import type { AgentPart } from './part.js';
-import { objectManager, podCertificateManager, reflectors, tokenManager } from './parts/api-parts.js';
-import { eventRecorder, nodeLease, nodeStatus } from './parts/cluster-parts.js';
-import { evictionManager, nodeFacts, nodeShutdownManager } from './parts/node-parts.js';
-import { housekeeping, mirrorClient, podAdmission, podWorkers, probeManager, statusManager, syncLoop } from './parts/pod-parts.js';
-import { allocationManager, cgroups, cpuManager, draManager, managerStateFiles } from './parts/resource-parts.js';
-import { containerGC, containerLogManager, imageGC, imageManager, pleg, runtimeState } from './parts/runtime-parts.js';
-import { fileSource, observedTimes, podConfig, setAside, setAsideFile, urlSource } from './parts/source-parts.js';
-import { pluginManager, volumeManager } from './parts/storage-parts.js';
+import { pleg } from './pleg/part.js';
+import { pluginManager } from './plugin-manager/part.js';
+import { podAdmission } from './pod-admission/part.js';
+import { podCertificateManager } from './pod-certificate-manager/part.js';
+import { podConfig } from './pod-config/part.js';
+import { podWorkers } from './pod-workers/part.js';
+import { probeManager } from './probe-manager/part.js';
+import { reflectors } from './reflectors/part.js';
+import { cpuManager, managerStateFiles } from './resource-managers/part.js';
+import { runtimeState } from './runtime-state/part.js';
+import { setAside, setAsideFile } from './set-aside/part.js';
+import { statusManager } from './status-manager/part.js';
+import { syncLoop } from './sync-loop/part.js';
+import { urlSource } from './url-source/part.js';
+import { volumeManager } from './volume-manager/part.js';
 
 export const agentParts: readonly AgentPart[] = [
   nodeFacts,

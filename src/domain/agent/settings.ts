@@ -12,10 +12,10 @@ import type { ShutdownPriority } from '../node-shutdown/shutdown-groups.js';
 import { doneFeatures } from '../node-status/declared-features.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 import { defaultUserNamespaces, type UserNamespaceSettings } from '../user-namespaces/id-range.js';
-import type { AlignmentSettings } from './alignment-state.js';
-import { defaultNodeCgroups, type NodeCgroupSettings } from './node-cgroups-state.js';
-import type { ObservedTimesSettings } from './observed-times-state.js';
-import type { SetAsideSettings } from './set-aside-state.js';
+import { defaultNodeCgroups, type NodeCgroupSettings } from './cgroups/node-cgroups-state.js';
+import type { ObservedTimesSettings } from './observed-times/observed-times-state.js';
+import type { AlignmentSettings } from './resource-managers/alignment-state.js';
+import type { SetAsideSettings } from './set-aside/set-aside-state.js';
 
 export interface AgentSettings {
   readonly nodeName: string;

@@ -4,8 +4,8 @@
 import { wallOffset } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';
-import { tokenRefreshMachine } from './api-data.js';
-import { podCertificateMachine } from './pod-certificates.js';
+import { tokenRefreshMachine } from './object-manager/api-data.js';
+import { podCertificateMachine } from './pod-certificate-manager/pod-certificates.js';
 
 /** Less is slewing. */
 const stepMin = microsPerSecond;

@@ -1,5 +1,5 @@
 // Validates an embedder's settings of resource managers: the types, and that policies, machine and state files are consistent.
-import { type AlignmentSettings, startAlignment } from '../agent/alignment-state.js';
+import { type AlignmentSettings, startAlignment } from '../agent/resource-managers/alignment-state.js';
 import { resourceListShape } from './api-object-shapes.js';
 import { cpuSetShape } from './cpu-sets.js';
 import { dictionaryOf, flag, listOf, mapOf, measured, nullable, recordOf, type Shape, text, wholeNumber } from './shape.js';

@@ -4,7 +4,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { CriCallObservation, MetricsRecorder, PodResourcesCall } from '../../ports/outbound/metrics/kubelet-metrics.js';
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../agent/kubelet.js';
-import { relistAddress } from '../agent/looks.js';
+import { relistAddress } from '../agent/pleg/looks.js';
 import type { Input, Output } from '../kernel/kernel.js';
 import type { Reply } from '../kernel/machine.js';
 import type { Clocks } from '../values/instant.js';

@@ -2,7 +2,7 @@
 
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
-import { ownNode } from '../agent/api-state.js';
+import { ownNode } from '../agent/reflectors/api-state.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
 import type { Command, Reply } from '../kernel/machine.js';
 import { epochMicros } from '../values/instant.js';

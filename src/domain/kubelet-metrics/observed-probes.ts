@@ -4,7 +4,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { ProbeLabels, ProbeResult } from '../../ports/outbound/metrics/kubelet-metrics.js';
 import type { AgentState } from '../agent/agent-state.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
-import { probeMachine } from '../agent/probe-workers.js';
+import { probeMachine } from '../agent/probe-manager/probe-workers.js';
 import { type Command, isReplyTo, type Reply } from '../kernel/machine.js';
 import { probeOperations, probeOutcomeOf } from '../probes/ask-probe.js';
 import type { RegisteredWorker } from '../probes/probe-registry.js';

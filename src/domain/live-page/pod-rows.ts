@@ -3,7 +3,7 @@
 import type { Instant } from '../../ports/instant.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus } from '../../ports/model/pod-status.js';
-import { setAsideAnnotation } from '../agent/set-aside-state.js';
+import { setAsideAnnotation } from '../agent/set-aside/set-aside-state.js';
 import { microsBetween } from '../values/instant.js';
 import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 

@@ -1,6 +1,6 @@
 // When a pod's containers were created, started and ended, by the monotonic clock. The runtime's timestamps are of the wall clock; they are limited
 // by the agent's own observations: not before it last saw the container in another state, and not after now. Containers from before the agent's start
-// use what an earlier agent has written down (`agent/observed-times.ts`), and without that their timestamps alone.
+// use what an earlier agent has written down (`agent/observed-times/observed-times.ts`), and without that their timestamps alone.
 // Invariant: a recorded moment never changes, even if the wall clock is set.
 import type { Micros } from '../../ports/micros.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';

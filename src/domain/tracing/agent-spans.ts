@@ -4,8 +4,8 @@
 
 import type { AgentSpan, SpanRecorder } from '../../ports/outbound/tracing.js';
 import type { AgentState } from '../agent/agent-state.js';
-import { collectionAddress } from '../agent/collection.js';
-import { imageCollectionAddress } from '../agent/image-collection.js';
+import { collectionAddress } from '../agent/container-gc/collection.js';
+import { imageCollectionAddress } from '../agent/image-gc/image-collection.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
 import { imageMachine } from '../images/image-context.js';
 import type { Command } from '../kernel/machine.js';

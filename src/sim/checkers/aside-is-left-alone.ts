@@ -1,8 +1,8 @@
 // No command is about a pod that is set aside, except reports, reads of its containers' images, and the rotation of their logs.
 
+import { logRotationMachine } from '../../domain/agent/container-log-manager/log-rotation.js';
 import type { KubeletOperations } from '../../domain/agent/kubelet.js';
-import { logRotationMachine } from '../../domain/agent/log-rotation.js';
-import { setAsideMachine } from '../../domain/agent/set-aside-state.js';
+import { setAsideMachine } from '../../domain/agent/set-aside/set-aside-state.js';
 import type { Command } from '../../domain/kernel/machine.js';
 import type { CheckedNode, Checker } from './checker.js';
 

@@ -1,8 +1,8 @@
 // A pod's activeDeadlineSeconds pass when they have passed, by the clock that is never set: never before, and a pod that an agent works on doesn't run on for
 // long. They are counted from the pod's start as the agents have seen it. Over a restart of the agent, a start counts if it was written down before.
 import type { AgentState } from '../../domain/agent/agent-state.js';
-import { isAside } from '../../domain/agent/aside-pods.js';
-import { podAndMirror } from '../../domain/agent/pod-index.js';
+import { podAndMirror } from '../../domain/agent/pod-manager/pod-index.js';
+import { isAside } from '../../domain/agent/set-aside/aside-pods.js';
 import { observedTimesFileName } from '../../domain/checkpoints/observed-times.js';
 import { isTerminalPhase } from '../../domain/status/phase.js';
 import type { Micros } from '../../ports/micros.js';

@@ -1,9 +1,9 @@
 // Where desired and actual differ, something is under way: a command in flight, a wake-up, or a place in a queue that is worked on. A difference that
 // nothing attends to is a lost wake-up, and stays until something else happens to the pod.
 
-import { cachedObject, ownNode } from '../../domain/agent/api-state.js';
-import { isAside } from '../../domain/agent/aside-pods.js';
-import { loopProblemAt } from '../../domain/agent/sync-loop.js';
+import { cachedObject, ownNode } from '../../domain/agent/reflectors/api-state.js';
+import { isAside } from '../../domain/agent/set-aside/aside-pods.js';
+import { loopProblemAt } from '../../domain/agent/sync-loop/sync-loop.js';
 import { isAllocationKnown } from '../../domain/allocation/allocation-state.js';
 import { mirrorPlan } from '../../domain/pod-sources/mirror-pod.js';
 import { isMirrorPod, isStaticPod } from '../../domain/values/pod-kind.js';

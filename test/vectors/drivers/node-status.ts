@@ -1,6 +1,6 @@
 // The Node object: conditions over time, when it is sent, patches, registration, addresses, capacity and images.
 
-import { newRuntimeReadiness, runtimeProblemList, statusReported } from '../../../src/domain/agent/runtime-readiness.js';
+import { newRuntimeReadiness, runtimeProblemList, statusReported } from '../../../src/domain/agent/runtime-state/runtime-readiness.js';
 import { type AddressFacts, nodeAddresses } from '../../../src/domain/node-status/node-addresses.js';
 import { nodeResources } from '../../../src/domain/node-status/node-capacity.js';
 import { withPressures, withReady } from '../../../src/domain/node-status/node-conditions.js';

@@ -1,0 +1,12 @@
+// Writes events to the API.
+import { eventsAddress } from '../../events/event-recorder.js';
+import { type AgentPart, repliesTo } from '../part.js';
+import { recorderReplied, recorderWoken } from './event-recording.js';
+
+/** `client-go/tools/events`: writes what the parts record. */
+export const eventRecorder: AgentPart = {
+  name: 'eventRecorder',
+  machines: {
+    [eventsAddress.machine]: { replies: repliesTo(['apiWriter.create', 'apiWriter.patch'], (context, _key, answer) => recorderReplied(context, answer)), woken: recorderWoken },
+  },
+};

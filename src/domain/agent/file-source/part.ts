@@ -1,0 +1,31 @@
+// Pods of the manifest path.
+import { fileSourceAddress, fileSourceReplied, manifestsChanged, runFileSource } from '../../pod-sources/file-source.js';
+import type { AgentContext } from '../agent-context.js';
+import { type AgentPart, repliesTo } from '../part.js';
+import { sourceContext } from '../pod-config/pod-sets.js';
+
+function runFileSourceOf(context: AgentContext): void {
+  const { fileSource } = context.state;
+  if (fileSource !== null) runFileSource(fileSource, sourceContext(context, 'file'));
+}
+
+/** `pkg/kubelet/config/file.go`: pods of the manifest path. */
+export const fileSource: AgentPart = {
+  name: 'fileSource',
+  start: runFileSourceOf,
+  events: {
+    'manifests-changed': (context, { events }) => {
+      const { fileSource } = context.state;
+      if (fileSource !== null) manifestsChanged(fileSource, events, sourceContext(context, 'file'));
+    },
+  },
+  machines: {
+    [fileSourceAddress.machine]: {
+      replies: repliesTo(['manifestDirectory.watch', 'manifestDirectory.list', 'manifestDirectory.readFile'], (context, _key, answer) => {
+        const { fileSource } = context.state;
+        if (fileSource !== null) fileSourceReplied(fileSource, answer, sourceContext(context, 'file'));
+      }),
+      woken: runFileSourceOf,
+    },
+  },
+};

@@ -1,0 +1,222 @@
+// Cleans up after removed pods, and restarts the workers of wanted pods that have none. A pass is:
+//
+//   idle -> snapshots (pod cgroups, pod directories) -> workers against wanted pods -> running (a fresh listing of the runtime) -> idle
+//
+// A pod that terminated normally is forgotten by itself (`ended-pods`), without a pass.
+// Invariants: nothing is cleaned up before every source has reported; the snapshots are older than the pod index they are compared
+// with, so that a new pod can't look orphaned. A pass runs after a change, not by a clock, and again while orphans remain.
+
+import type { Micros } from '../../../ports/micros.js';
+import type { ListedPod } from '../../../ports/model/runtime-listing.js';
+import type { Outcome } from '../../../ports/port-error.js';
+import { imagePullSucceeded } from '../../backoff/image-pull-backoff.js';
+import { collectExpiredBackoff } from '../../backoff/keyed-backoff.js';
+import { keepTries, mayTry, nextTryAt, tryFailed, trySucceeded } from '../../backoff/retry-pauses.js';
+import { isPodBehind, readPodCache } from '../../pod-cache/pod-cache.js';
+import { areAllSourcesReady } from '../../pod-sources/pod-config.js';
+import { type KnownPod, syncKnownPods } from '../../pod-workers/known-pods.js';
+import { isTerminalPhase } from '../../status/phase.js';
+import { hostCallLimit } from '../../values/host-call-limit.js';
+import { podFullName } from '../../values/pod-references.js';
+import type { AgentContext } from '../agent-context.js';
+import type { AgentState } from '../agent-state.js';
+import { unprepareOrphans } from '../dra-manager/claims.js';
+import { deleteOrphanMirrors } from '../mirror-client/mirror-pods.js';
+import type { AnswerOf } from '../part.js';
+import { reallocateRestartedPod } from '../pod-admission/pod-admission.js';
+import { orphanGraceSeconds } from '../pod-config/inherited-pods.js';
+import { podAndMirror, uidOf } from '../pod-manager/pod-index.js';
+import { isActive } from '../pod-workers/active-pods.js';
+import { forgetFinishedPod } from '../pod-workers/ended-pods.js';
+import { dispatchUpdate, withEffects } from '../pod-workers/worker-effects.js';
+import { asideUids, isAside } from '../set-aside/aside-pods.js';
+import { bringBackGone } from '../set-aside/set-aside.js';
+import { forgetUnknown } from '../status-manager/pod-statuses.js';
+import { forgetStatusWrites, queueStatusWrite } from '../status-manager/status-writes.js';
+import { loopProblem } from '../sync-loop/sync-loop.js';
+import { releaseOrphanRanges } from '../user-namespace-manager/user-namespace-ranges.js';
+import { removeOrphanDirectory } from './orphan-directories.js';
+
+export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
+const period: Micros = 2_000_000;
+const pass = 'pass';
+
+/** Plans the next pass if needed. */
+export function planHousekeeping(context: AgentContext): void {
+  const { phase, dirty, lastAt, passAt, retries } = context.state.housekeeping;
+  if (phase !== 'idle') return;
+  const retryAt = nextTryAt(retries);
+  if (!dirty && passAt === null && retryAt === null) return;
+  const earliest = dirty ? 0 : Math.min(passAt ?? Number.POSITIVE_INFINITY, retryAt ?? Number.POSITIVE_INFINITY);
+  const failedUntil = retries.failures.get(pass)?.retryAt ?? 0;
+  context.turn.wakeAt(housekeepingAddress, Math.max(lastAt + period, failedUntil, earliest, context.turn.now));
+}
+
+export function beginHousekeeping(context: AgentContext): void {
+  const { state, turn } = context;
+  const { housekeeping } = state;
+  if (housekeeping.phase !== 'idle') return;
+  housekeeping.lastAt = turn.now;
+  // A snapshot of a failed pass may still be in progress.
+  if (['cgroups', 'directories'].some((slot) => turn.inFlight(housekeepingAddress, slot))) return;
+  if (!areAllSourcesReady(state.config) || loopProblem(context) !== null) return;
+  housekeeping.dirty = false;
+  housekeeping.passAt = null;
+  housekeeping.phase = 'snapshots';
+  housekeeping.cgroups = null;
+  housekeeping.directories = null;
+  if (state.settings.cgroupsPerQos) turn.ask('podCgroups.list', housekeepingAddress, 'cgroups', null, hostCallLimit);
+  else housekeeping.cgroups = [];
+  turn.ask('podDirectories.list', housekeepingAddress, 'directories', null, hostCallLimit);
+}
+
+export function cgroupsListed(context: AgentContext, { outcome }: AnswerOf<'podCgroups.list'>): void {
+  if (outcome.ok) context.state.housekeeping.cgroups = outcome.value;
+  listed(context, outcome);
+}
+
+export function directoriesListed(context: AgentContext, { outcome }: AnswerOf<'podDirectories.list'>): void {
+  if (outcome.ok) context.state.housekeeping.directories = outcome.value;
+  listed(context, outcome);
+}
+
+/** One of the two listings came. The other one may have ended the pass, or may still be in flight from a pass that ended. */
+function listed(context: AgentContext, outcome: Outcome<unknown>): void {
+  const { housekeeping, settings } = context.state;
+  if (!outcome.ok) {
+    passFailed(context, outcome.error.message);
+    return;
+  }
+  if (housekeeping.phase !== 'snapshots' || housekeeping.cgroups === null || housekeeping.directories === null) return;
+  housekeeping.phase = 'running';
+  context.turn.ask('runtime.listPods', housekeepingAddress, 'running', { uid: null }, settings.runtimeRequestTimeout);
+}
+
+export function runningListed(context: AgentContext, { outcome }: AnswerOf<'runtime.listPods'>): void {
+  const { housekeeping } = context.state;
+  if (!outcome.ok) {
+    passFailed(context, outcome.error.message);
+    return;
+  }
+  if (housekeeping.phase !== 'running') return;
+  cleanUp(context, outcome.value.pods.filter(isRunning));
+  housekeeping.phase = 'idle';
+  trySucceeded(housekeeping.retries, pass);
+}
+
+function passFailed({ state: { housekeeping }, turn }: AgentContext, err: string): void {
+  turn.log('error', 'Failed cleaning pods', { err });
+  housekeeping.phase = 'idle';
+  housekeeping.dirty = true;
+  tryFailed(housekeeping.retries, pass, turn.now);
+}
+
+export function cgroupDestroyed({ state, turn }: AgentContext, { slot, outcome }: AnswerOf<'podCgroups.destroy'>): void {
+  const { retries } = state.housekeeping;
+  if (outcome.ok) {
+    trySucceeded(retries, slot);
+    return;
+  }
+  tryFailed(retries, slot, turn.now);
+  turn.log('warn', 'Orphaned pod found, but failed to remove it', { err: outcome.error.message, subject: slot });
+}
+
+function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
+  const { state, turn } = context;
+  bringBackGone(context);
+  const aside = asideUids(state);
+  const wanted = new Set([...state.pods.pods.keys(), ...aside]);
+  let known = new Map<string, KnownPod>();
+  // From the first pass on, unknown pods may be collected.
+  const isFirst = !state.workers.synced;
+  if (isFirst) state.collection.dirty = true;
+  const before = new Set(state.workers.records.keys());
+  withEffects(context, (effects) => {
+    known = syncKnownPods(state.workers, wanted, turn.now, effects, true);
+  });
+  for (const uid of before) if (!state.workers.records.has(uid)) forgetFinishedPod(context, uid);
+  const isKnown = (uid: string): boolean => wanted.has(uid) || known.has(uid);
+  forgetUnknown(state, isKnown);
+  forgetStatusWrites(context, isKnown);
+  // Only now pods without a worker are known to have no running containers.
+  if (isFirst) for (const uid of state.statuses.keys()) queueStatusWrite(state, uid);
+  const runningUids = new Set(running.map(({ uid }) => uid));
+  const present = new Set([...runningUids, ...aside]);
+  removeDirectories(context, known, present);
+  releaseOrphanRanges(state, known, present);
+  unprepareOrphans(context, known, present);
+  deleteOrphanMirrors(context);
+  for (const pod of state.pods.pods.values()) {
+    if (isAside(state, uidOf(pod)) || known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod)) || !isActive(state, pod) || !reallocateRestartedPod(context, pod)) continue;
+    const { mirror } = podAndMirror(state.pods, pod);
+    dispatchUpdate(context, { type: 'create', pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: turn.now });
+  }
+  finishRejected(context, known, runningUids);
+  killUnknown(context, known, running);
+  removeCgroups(context, known);
+  collectExpiredBackoff(state.crashLoop, turn.now);
+  imagePullSucceeded(state.images.backoff, turn.now);
+  forgetRetries(state);
+}
+
+/** Deleted pods that ended long ago, without worker and containers: their worker only has to send the last status. */
+function finishRejected(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+  for (const pod of context.state.pods.pods.values()) {
+    const uid = uidOf(pod);
+    if (pod.metadata.deletionTimestamp === undefined || !isTerminalPhase(pod.status?.phase) || known.has(uid) || running.has(uid)) continue;
+    dispatchUpdate(context, { type: 'kill', pod, mirrorPod: null, runningPod: null, killOptions: null, startTime: context.turn.now });
+  }
+}
+
+function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: readonly ListedPod[]): void {
+  for (const { uid, name, namespace } of running) {
+    if (known.has(uid) || context.state.workers.records.has(uid) || isAside(context.state, uid)) continue;
+    // Its containers are not known yet; another pass is requested once they are.
+    if (isPodBehind(context.state.cache, uid) || readPodCache(context.state.cache, uid).kind === 'failed') continue;
+    context.turn.log('info', 'Clean up containers for orphaned pod we had not seen before', { podUID: uid, pod: `${namespace}/${name}` });
+    const gracePeriodOverride = orphanGraceSeconds(context, podFullName(name, namespace));
+    const killOptions = { evict: false, gracePeriodOverride, statusChange: null, completion: null };
+    dispatchUpdate(context, { type: 'kill', pod: null, mirrorPod: null, runningPod: { uid, name, namespace }, killOptions, startTime: context.turn.now });
+    context.state.housekeeping.dirty = true;
+  }
+}
+
+function removeDirectories(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+  const { state } = context;
+  state.housekeeping.orphansSeen = 0;
+  // A directory that vanished during the survey of earlier agents' volumes leaves them known.
+  for (const uid of new Set([...(state.housekeeping.directories ?? []), ...state.volumes.held.keys()])) {
+    const retry = `directory/${uid}`;
+    if (state.pods.pods.has(uid) || known.has(uid) || running.has(uid)) trySucceeded(state.housekeeping.retries, retry);
+    else {
+      state.housekeeping.orphansSeen++;
+      if (mayTry(state.housekeeping.retries, retry, context.turn.now)) removeOrphanDirectory(context, uid);
+    }
+  }
+}
+
+function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPod>): void {
+  const { state, turn } = context;
+  const { cgroups, retries } = state.housekeeping;
+  for (const { uid, name } of cgroups ?? []) {
+    const mayRun = isAside(state, uid) || (state.workers.records.has(uid) && known.get(uid)?.state !== 'terminated');
+    const slot = `cgroup/${uid}`;
+    // A pod's own worker may have to destroy it later: then nothing is done here.
+    const isWorkers = state.workers.records.get(uid)?.backsOff === true;
+    if (mayRun || isWorkers) trySucceeded(retries, slot);
+    else if (!state.runs.has(uid) && mayTry(retries, slot, turn.now) && !turn.inFlight(housekeepingAddress, slot))
+      context.forPod(uid, () => turn.ask('podCgroups.destroy', housekeepingAddress, slot, { name }, hostCallLimit));
+  }
+}
+
+/** Removed objects need no retry. */
+function forgetRetries({ housekeeping, volumes }: AgentState): void {
+  const there = new Set<string>();
+  for (const { uid } of housekeeping.cgroups ?? []) there.add(`cgroup/${uid}`);
+  for (const uid of [...(housekeeping.directories ?? []), ...volumes.held.keys()]) there.add(`directory/${uid}`);
+  keepTries(housekeeping.retries, (key) => key === pass || there.has(key));
+}
+
+function isRunning(pod: ListedPod): boolean {
+  return pod.containers.some(({ state }) => state === 'running') || pod.sandboxes.some(({ state }) => state === 'ready');
+}

@@ -1,0 +1,27 @@
+// Pods whose cgroup and directories this agent has created: once, not at every sync. Only a vanished cgroup invalidates it,
+// which the check of all cgroups finds; each start of a container creates missing directories.
+//
+//   syncPod created both -> prepared -> another pod object, a termination, or a missing cgroup -> the next sync creates again
+import type { Micros } from '../../../ports/micros.js';
+import type { Pod } from '../../../ports/model/pod.js';
+import type { AgentState } from '../agent-state.js';
+import { uidOf } from '../pod-manager/pod-index.js';
+
+export function isPrepared({ prepared }: AgentState, pod: Pod): boolean {
+  return prepared.pods.get(uidOf(pod))?.pod === pod;
+}
+
+export function setPrepared({ prepared }: AgentState, pod: Pod, at: Micros): void {
+  prepared.pods.set(uidOf(pod), { pod, at });
+}
+
+export function setUnprepared({ prepared }: AgentState, uid: string): void {
+  prepared.pods.delete(uid);
+}
+
+/** Pods whose cgroups have vanished. Skips those prepared after the request: the answer may not include them. */
+export function vanishedPods({ prepared }: AgentState, present: ReadonlySet<string>, askedAt: Micros): string[] {
+  const vanished: string[] = [];
+  for (const [uid, { at }] of prepared.pods) if (at < askedAt && !present.has(uid)) vanished.push(uid);
+  return vanished;
+}

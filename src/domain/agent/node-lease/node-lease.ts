@@ -1,0 +1,26 @@
+// The node's lease in the API.
+import type { Reply } from '../../kernel/machine.js';
+import { type LeaseOperations, leaseReplied, leaseWanted, leaseWoken, renewLease } from '../../lease/lease-keeper.js';
+import type { AgentContext } from '../agent-context.js';
+import { ownNodeUid } from '../event-recorder/event-recording.js';
+
+export function beginLease(context: AgentContext): void {
+  const { nodeLease } = context.state;
+  if (nodeLease !== null) renewLease(nodeLease, ownNodeUid(context.state), context.turn);
+}
+
+/** The Node is registered. */
+export function wantLease(context: AgentContext, nodeUid: string): void {
+  const { nodeLease } = context.state;
+  if (nodeLease !== null) leaseWanted(nodeLease, nodeUid, context.turn);
+}
+
+export function nodeLeaseReplied(context: AgentContext, reply: Reply<LeaseOperations>): void {
+  const { nodeLease } = context.state;
+  if (nodeLease !== null) leaseReplied(nodeLease, reply, context.turn);
+}
+
+export function nodeLeaseWoken(context: AgentContext): void {
+  const { nodeLease } = context.state;
+  if (nodeLease !== null) leaseWoken(nodeLease, ownNodeUid(context.state), context.turn);
+}

@@ -1,0 +1,16 @@
+// Renews the node's lease.
+import { leaseAddress } from '../../lease/lease-keeper.js';
+import { type AgentPart, repliesTo } from '../part.js';
+import { beginLease, nodeLeaseReplied, nodeLeaseWoken } from './node-lease.js';
+
+/** `pkg/kubelet/nodelease` of `component-helpers`. */
+export const nodeLease: AgentPart = {
+  name: 'nodeLease',
+  start: beginLease,
+  machines: {
+    [leaseAddress.machine]: {
+      replies: repliesTo(['apiReader.get', 'apiWriter.create', 'apiWriter.update'], (context, _key, answer) => nodeLeaseReplied(context, answer)),
+      woken: nodeLeaseWoken,
+    },
+  },
+};

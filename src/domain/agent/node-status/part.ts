@@ -1,0 +1,20 @@
+// Registers the node in the API and reports its status.
+import { nodeAddress } from '../../node-status/node-reporter.js';
+import { type AgentPart, repliesTo } from '../part.js';
+import { beginNodeStatus, nodeStatusReplied, nodeStatusWoken, planNodeStatus } from './node-status.js';
+
+/** `pkg/kubelet/nodestatus` and `kubelet_node_status.go`. */
+export const nodeStatus: AgentPart = {
+  name: 'nodeStatus',
+  start: beginNodeStatus,
+  settle: planNodeStatus,
+  machines: {
+    [nodeAddress.machine]: {
+      replies: repliesTo(
+        ['machine.read', 'machine.addresses', 'images.list', 'runtime.updateConfig', 'apiReader.get', 'apiWriter.create', 'apiWriter.patch'],
+        (context, _key, answer) => nodeStatusReplied(context, answer),
+      ),
+      woken: nodeStatusWoken,
+    },
+  },
+};

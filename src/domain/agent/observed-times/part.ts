@@ -1,0 +1,18 @@
+// When pods and containers started and ended, for the agent after this one.
+import type { AgentPart } from '../part.js';
+import { beginObservedTimes, observedTimesWritten, planObservedTimes } from './observed-times.js';
+import { observedTimesAddress } from './observed-times-state.js';
+
+/** When pods and containers started and ended, for the agent after this one. The Go kubelet has none: see docs/differences.md. */
+export const observedTimes: AgentPart = {
+  name: 'observedTimes',
+  start: beginObservedTimes,
+  settle: planObservedTimes,
+  machines: {
+    [observedTimesAddress.machine]: {
+      replies: { 'stateFiles.write': (context, _key, answer) => observedTimesWritten(context, answer) },
+      // Planned at the end of the step.
+      woken: () => {},
+    },
+  },
+};

@@ -1,0 +1,45 @@
+// Forgets terminated pods that their source no longer has, each by itself, without inspecting others.
+// Invariant: applies only to pods that a worker has terminated, and after a first pass; a complete pass follows later anyway.
+import type { Micros } from '../../../ports/micros.js';
+import { forget } from '../../pod-workers/run-pod.js';
+import type { AgentContext } from '../agent-context.js';
+import { noteNodeCgroups } from '../cgroups/node-cgroups.js';
+import { removeOrphanDirectory } from '../housekeeping/orphan-directories.js';
+import { removeProbes } from '../probe-manager/probe-workers.js';
+import { forgetPod } from '../status-manager/pod-statuses.js';
+import { forgetStatusWrite } from '../status-manager/status-writes.js';
+import { syncAddress } from './worker-effects.js';
+
+/** The interval of passes without known remains: their cost grows with everything on the node. */
+const safetyNetPeriod: Micros = 300_000_000;
+
+/** At the end of a step. */
+export function forgetFinishedPods(context: AgentContext): void {
+  const { housekeeping, workers, pods } = context.state;
+  for (const uid of housekeeping.ended) {
+    housekeeping.ended.delete(uid);
+    const record = workers.records.get(uid);
+    if (!workers.synced || record?.finished !== true || record.restartRequested || record.run !== null || pods.pods.has(uid)) {
+      housekeeping.dirty = true;
+      continue;
+    }
+    context.forPod(uid, () => {
+      forget(workers, record);
+      forgetFinishedPod(context, uid);
+      forgetPod(context.state, uid);
+      forgetStatusWrite(context, uid);
+      removeOrphanDirectory(context, uid);
+    });
+    housekeeping.passAt ??= context.turn.now + safetyNetPeriod;
+  }
+}
+
+/** The pod has no worker any more: nothing more will happen to it in the runtime, and only now may its containers go. */
+export function forgetFinishedPod(context: AgentContext, uid: string): void {
+  context.state.collection.dirty = true;
+  context.state.nodeCgroups.podsWritten.delete(uid);
+  noteNodeCgroups(context.state, uid);
+  context.turn.end(syncAddress(uid));
+  context.state.awaitingStatus.delete(uid);
+  removeProbes(context, uid);
+}

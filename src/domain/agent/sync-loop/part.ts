@@ -1,0 +1,15 @@
+// Dispatches changes of pods to their workers.
+import type { AgentPart } from '../part.js';
+import { syncMachine } from '../pod-workers/worker-effects.js';
+import { syncLoopAddress } from './pod-pace.js';
+import { drain, goOn, syncPods } from './sync-loop.js';
+
+/** `syncLoop` of `pkg/kubelet/kubelet.go`. */
+export const syncLoop: AgentPart = {
+  name: 'syncLoop',
+  settle: goOn,
+  machines: {
+    [syncMachine]: { woken: (context, uid) => syncPods(context, [uid]) },
+    [syncLoopAddress.machine]: { woken: drain },
+  },
+};

@@ -1,0 +1,27 @@
+// Limits the pods processed in one step. One event may concern all pods of a node (a list of pods, an object that all of them mount, a listing
+// of the runtime, an image); processing it for one pod costs up to a millisecond, and blocks everything else. So a step processes
+// a few, and the others stay queued until the next steps.
+// Invariant: a refused caller has queued its work in the backlog, and the sync loop is woken for it.
+import type { Micros } from '../../../ports/micros.js';
+import type { Address } from '../../kernel/machine.js';
+import type { AgentContext } from '../agent-context.js';
+
+export const syncLoopAddress: Address = { machine: 'sync-loop', key: '' };
+const maxPodsAStep = 2;
+/** Until the next step: the shell does other work in between. */
+const sliceGap: Micros = 1_000;
+
+/** Whether one more pod may be worked on in this step. */
+export function mayWorkOn(context: AgentContext): boolean {
+  if (context.podsWorkedOn < maxPodsAStep) {
+    context.podsWorkedOn++;
+    return true;
+  }
+  context.turn.wakeAt(syncLoopAddress, context.turn.now + sliceGap);
+  return false;
+}
+
+/** Leaves all pods to the next step: this one has processed a long list already. */
+export function workOnNoMore(context: AgentContext): void {
+  context.podsWorkedOn = Math.max(context.podsWorkedOn, maxPodsAStep);
+}

@@ -1,0 +1,48 @@
+// Volumes of pods: mounted before their containers start, unmounted after they have ended.
+import { limitReplied } from '../../volume-manager/attach-limits.js';
+import { claimReplied, claimWoken } from '../../volume-manager/desired-volumes.js';
+import { beginSurvey, stagedReplied, surveyAddress, surveyReplied } from '../../volume-manager/found-volumes.js';
+import { releaseReplied } from '../../volume-manager/release-volumes.js';
+import { claimMachine, limitMachine, releaseMachine, volumeMachine } from '../../volume-manager/volume-manager-state.js';
+import { volumeReplied, volumeWoken } from '../../volume-manager/volume-operations.js';
+import type { AgentContext } from '../agent-context.js';
+import type { AgentPart } from '../part.js';
+import { recordVolumeAbnormal, settleVolumes } from './volumes.js';
+
+/** Volumes of unwanted pods are torn down. */
+function cleanUpHeld({ state: { volumes, housekeeping } }: AgentContext): void {
+  if (volumes.held.size > 0) housekeeping.dirty = true;
+}
+
+/** `pkg/kubelet/volumemanager`. */
+export const volumeManager: AgentPart = {
+  name: 'volumeManager',
+  start: (context) => beginSurvey(context.state.volumes, context),
+  settle: settleVolumes,
+  events: { volumeAbnormal: recordVolumeAbnormal },
+  machines: {
+    [volumeMachine]: {
+      replied: (context, key, reply) => volumeReplied(context.state.volumes, key, reply, context),
+      woken: (context, key) => volumeWoken(context.state.volumes, key, context),
+    },
+    [claimMachine]: {
+      replied: (context, key, reply) => claimReplied(context.state.volumes, key, reply, context),
+      woken: (context, key) => claimWoken(context.state.volumes, key, context),
+    },
+    [releaseMachine]: { replied: (context, key, reply) => releaseReplied(context.state.volumes, key, reply, context) },
+    [limitMachine]: { replied: (context, key, reply) => limitReplied(context.state.volumes, key, reply, context) },
+    [surveyAddress.machine]: {
+      replies: {
+        'volumeMounts.survey': (context, _key, answer) => {
+          surveyReplied(context.state.volumes, answer, context);
+          cleanUpHeld(context);
+        },
+        'csiFiles.staged': (context, _key, answer) => {
+          stagedReplied(context.state.volumes, answer, context);
+          cleanUpHeld(context);
+        },
+      },
+      woken: (context) => beginSurvey(context.state.volumes, context),
+    },
+  },
+};
