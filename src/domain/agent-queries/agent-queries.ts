@@ -3,8 +3,8 @@
 import { type AgentQueries, type HealthCheck, podList } from '../../ports/inbound/agent-queries.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentState } from '../agent/agent-state.js';
-import { isAside } from '../agent/set-aside/aside-pods.js';
 import { podAndMirror } from '../agent/pod-manager/pod-index.js';
+import { isAside } from '../agent/set-aside/aside-pods.js';
 import { setAsideMessage } from '../agent/set-aside/set-aside.js';
 import { setAsideAnnotation } from '../agent/set-aside/set-aside-state.js';
 import { podFullName } from '../values/pod-references.js';

@@ -2,8 +2,8 @@
 
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
-import { ownNode } from '../agent/reflectors/api-state.js';
 import type { KubeletOperations } from '../agent/kubelet.js';
+import { ownNode } from '../agent/reflectors/api-state.js';
 import type { Command, Reply } from '../kernel/machine.js';
 import { epochMicros } from '../values/instant.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';

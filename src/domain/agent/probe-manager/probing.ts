@@ -1,4 +1,4 @@
-// Probes in progress: what each asks for, and what its answer means for the pod.
+// Running probe workers: sends due probes, and passes results to the status of the pod and to its worker.
 import type { ProbeAnswer } from '../../probes/ask-probe.js';
 import { askProbe, probeOutcomeOf } from '../../probes/ask-probe.js';
 import type { RegisteredWorker } from '../../probes/probe-registry.js';
