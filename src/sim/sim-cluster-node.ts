@@ -162,11 +162,11 @@ export class SimClusterNode {
 
   /** Writes a file with any content. */
   putContent(file: string, content: ManifestContent): void {
-    this.tell(this.manifests.put(`${manifestDirectory}/${file}`, content));
+    this.notify(this.manifests.put(`${manifestDirectory}/${file}`, content));
   }
 
   remove(file: string): void {
-    this.tell(this.manifests.remove(`${manifestDirectory}/${file}`));
+    this.notify(this.manifests.remove(`${manifestDirectory}/${file}`));
   }
 
   /** kill -9 of the agent. */
@@ -304,7 +304,7 @@ export class SimClusterNode {
     return streamOf(this.options.seed, 'agent', `${this.name}/${this.lives}`);
   }
 
-  private tell(event: ManifestsChanged | null): void {
+  private notify(event: ManifestsChanged | null): void {
     if (event !== null) this.world().send(this.name, event);
   }
 

@@ -43,7 +43,7 @@ t.test('a driver prepares a pod’s claim, the container has its device, and the
   t.strictSame(saved(), []);
   await gpu.start();
   await place.untilReady('p');
-  t.strictSame(gpu.told, [{ registered: true, error: '' }]);
+  t.strictSame(gpu.notifications, [{ registered: true, error: '' }]);
   t.strictSame(gpu.calls, [{ method: 'NodePrepareResources', claims: [{ namespace: 'default', name: 'g', uid }] }]);
   t.strictSame(
     stage.containers.map(({ config }) => config.cdiDevices),
@@ -52,7 +52,7 @@ t.test('a driver prepares a pod’s claim, the container has its device, and the
   t.match(saved(), [{ claimUid: uid, claimName: 'g', namespace: 'default', podUids: [pod.metadata.uid] }]);
   await first.stop();
   await stage.start();
-  await until('the driver has registered again', () => gpu.told.length === 2);
+  await until('the driver has registered again', () => gpu.notifications.length === 2);
   await admin.remove('pods', 'default', 'p');
   await until('the pod is gone', async () => (await place.pod('p')) === null);
   t.strictSame(

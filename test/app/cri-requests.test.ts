@@ -95,7 +95,7 @@ interface Row {
   readonly offered?: (profile: MockCriProfile) => boolean;
 }
 
-const offersHandlers = (profile: MockCriProfile): boolean => mockCriProfiles[profile].tellsHandlers === true;
+const offersHandlers = (profile: MockCriProfile): boolean => mockCriProfiles[profile].reportsHandlers === true;
 const volume = '  volumes: [{name: v, hostPath: {path: /, type: Directory}}]';
 
 const rows: readonly Row[] = [

@@ -35,7 +35,7 @@ class GivenLog implements KernelLog {
 
 function watched(log: KernelLog, before: ReportedOomKills | null = null) {
   const seen = { pids: [] as number[], written: [] as ReportedOomKills[], lines: new LogLines() };
-  const file = { read: () => before, write: (told: ReportedOomKills) => seen.written.push(told) };
+  const file = { read: () => before, write: (reported: ReportedOomKills) => seen.written.push(reported) };
   const end = watchForOom({ log, file, bootId: 'b', logger: seen.lines, killed: ({ pid }) => seen.pids.push(pid) });
   return { ...seen, end };
 }
@@ -88,7 +88,7 @@ t.test('a log that nobody may read', async (t) => {
   seen.end();
 });
 
-const told = (stage: Stage): string => join(stage.root, 'kernel-log', 'oom_events_told');
+const reported = (stage: Stage): string => join(stage.root, 'kernel-log', 'oom_events_told');
 const eventsIn = (stage: Stage): string[] => stage.log.lines.filter((line) => line.includes('SystemOOM'));
 
 t.test('a daemon tells of the node once, whatever becomes of it', async (t) => {
@@ -99,7 +99,7 @@ t.test('a daemon tells of the node once, whatever becomes of it', async (t) => {
   const daemon = await stage.start();
   await until('the event', () => eventsIn(stage).length > 0);
   t.match(eventsIn(stage)[0], 'System OOM encountered, victim process: java, pid: 42');
-  await until('how far it was told is kept', () => existsSync(told(stage)) && JSON.parse(readFileSync(told(stage), 'utf8')).sequence === 13);
+  await until('how far it was told is kept', () => existsSync(reported(stage)) && JSON.parse(readFileSync(reported(stage), 'utf8')).sequence === 13);
   await daemon.stop();
   t.ok(log.isClosed);
 
@@ -110,11 +110,11 @@ t.test('a daemon tells of the node once, whatever becomes of it', async (t) => {
   t.match(eventsIn(stage)[1], 'pid: 43');
   await second.stop();
 
-  writeFileSync(told(stage), '{"bootId": 3');
+  writeFileSync(reported(stage), '{"bootId": 3');
   log = new GivenLog(recordsFrom(14, [begins, killed(43)]));
   const third = await stage.start();
   await until('told again', () => eventsIn(stage).length > 2);
-  t.match(stage.log.find('How far kills for lack of memory were told is not kept'), 'oom_events_told');
+  t.match(stage.log.find('The last reported OOM kill cannot be stored'), 'oom_events_told');
   await third.stop();
 });
 
@@ -126,5 +126,5 @@ t.test('a file in place of the directory keeps no daemon from starting', async (
   stage.kernelLog = () => new GivenLog(recordsFrom(10, [begins, killed(42)]));
   await stage.start();
   await until('the event', () => eventsIn(stage).length > 0);
-  t.match(stage.log.find('How far kills for lack of memory were told is not kept'), 'kernel-log');
+  t.match(stage.log.find('The last reported OOM kill cannot be stored'), 'kernel-log');
 });

@@ -32,7 +32,7 @@ function simulated(): PluginsUnderTest {
     node: portOf(host, 'csiNode'),
     start: async (name) => void host.csi.put(`${name}-reg.sock`, { name, ...facts }),
     stop: async (name) => host.csi.remove(`${name}-reg.sock`),
-    told: (name) => host.state.plugins.get(path(name))?.told ?? null,
+    told: (name) => host.state.plugins.get(path(name))?.notified ?? null,
   };
 }
 
@@ -61,7 +61,7 @@ function real(t: Test): RealPlugins {
       drivers.set(driver, made);
     },
     stop: async (name) => drivers.get(name)?.stop(),
-    told: (name) => drivers.get(name)?.told.at(-1) ?? null,
+    told: (name) => drivers.get(name)?.notifications.at(-1) ?? null,
     changes: () => changes,
     driver: (name) => drivers.get(name) as MockCsiDriver,
   };

@@ -22,7 +22,7 @@ class GrowingRun extends VolumeRun {
     this.plugin = this.host.csi.put('example-reg.sock', { name: driver, capabilities, ...plugin });
     this.volume('pv', { csi: { driver, volumeHandle: 'h1', fsType: 'ext4' } }, this.claim('c', 'pv'), volume);
     this.status({ capacity: { storage: '1Gi' } });
-    this.until('it is registered', () => this.plugin.told?.registered === true);
+    this.until('it is registered', () => this.plugin.notified?.registered === true);
   }
 
   status(status: object): void {
@@ -59,7 +59,7 @@ class GrowingRun extends VolumeRun {
   claimSaid(reason: string): string[] {
     return this.cluster
       .node()
-      .host.state.events.flatMap(({ record: { involvedObject, reason: told, message } }) => (involvedObject.kind === 'PersistentVolumeClaim' && told === reason ? [message] : []));
+      .host.state.events.flatMap(({ record: { involvedObject, reason: notified, message } }) => (involvedObject.kind === 'PersistentVolumeClaim' && notified === reason ? [message] : []));
   }
 }
 

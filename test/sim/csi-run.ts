@@ -17,7 +17,7 @@ export class CsiRun extends VolumeRun {
 
   registered(more: Partial<SimPlugin> = {}): SimPlugin {
     const plugin = this.plugin(more);
-    this.until('it is told that it is registered', () => plugin.told?.registered === true);
+    this.until('it is told that it is registered', () => plugin.notified?.registered === true);
     return plugin;
   }
 

@@ -76,10 +76,10 @@ for (const [sentence, plugin, error] of refusals) {
   t.test(`not registered, and told why: ${sentence}`, async (t) => {
     const run = new CsiRun();
     const made = run.plugin(plugin);
-    run.until('it is told', () => made.told !== null);
-    t.match(made.told, { registered: false, error });
+    run.until('it is told', () => made.notified !== null);
+    t.match(made.notified, { registered: false, error });
     t.equal(run.cluster.node().agent.plugins.drivers.size, 0);
-    if (sentence.startsWith('a failing')) run.until('it is tried again', () => made.told?.registered === true);
+    if (sentence.startsWith('a failing')) run.until('it is tried again', () => made.notified?.registered === true);
   });
 }
 

@@ -39,7 +39,7 @@ export class DraRun extends VolumeRun {
 
   driver(name = gpu, more: Partial<SimPlugin> = {}): SimPlugin {
     const plugin = this.host.csi.put(`${name}-reg.sock`, { name, type: 'DRAPlugin', supportedVersions: ['v1.DRAPlugin'], ...more });
-    this.until('it is told of its registration', () => plugin.told !== null);
+    this.until('it is told of its registration', () => plugin.notified !== null);
     return plugin;
   }
 

@@ -286,11 +286,11 @@ t.test('which drivers are taken', async (t) => {
     [[], /plugin validation failed with err: invalid supported gRPC versions of DRA driver plugin gpu.example.com at endpoint \S+: empty list/],
     [['v1beta1.DRAPlugin'], /: none of \[v1beta1.DRAPlugin\] is supported by this kubelet, which supports v1.DRAPlugin$/],
   ] as const)
-    t.match(run.driver(gpu, { supportedVersions: versions }).told, { registered: false, error });
-  t.match(run.driver(gpu, { supportedVersions: ['v1beta1.DRAPlugin', 'v1.DRAPlugin'] }).told, { registered: true });
+    t.match(run.driver(gpu, { supportedVersions: versions }).notified, { registered: false, error });
+  t.match(run.driver(gpu, { supportedVersions: ['v1beta1.DRAPlugin', 'v1.DRAPlugin'] }).notified, { registered: true });
   t.equal(run.cluster.node().agent.plugins.draPlugins.length, 1);
   const newer = run.host.csi.put('newer.sock', { name: gpu, type: 'DRAPlugin', supportedVersions: ['v1.DRAPlugin'] });
-  run.until('the newer one is taken too', () => newer.told?.registered === true);
+  run.until('the newer one is taken too', () => newer.notified?.registered === true);
   run.deviceClaim('g');
   run.claimingPod('a', ['g']);
   run.host.csi.remove(`${gpu}-reg.sock`);
@@ -301,7 +301,7 @@ t.test('which drivers are taken', async (t) => {
 
 t.test('a node without claims tells pods that want some', async (t) => {
   const run = new DraRun({ claims: false });
-  t.match(run.driver().told, { registered: false, error: /no handler registered for plugin type: DRAPlugin/ });
+  t.match(run.driver().notified, { registered: false, error: /no handler registered for plugin type: DRAPlugin/ });
   run.claimingPod('a', ['g'], {}, {}, []);
   run.until('it is told', () => run.events('FailedCreatePodContainer').length > 0);
   t.match(run.events('FailedCreatePodContainer')[0], /dynamic resource allocation/);

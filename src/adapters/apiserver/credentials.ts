@@ -54,7 +54,7 @@ const none: Shown = { pair: null, notAfter: null };
 
 export class Credentials {
   private readonly files = new Map<string, WatchedFile>();
-  private readonly told = new Map<string, string>();
+  private readonly reported = new Map<string, string>();
   private lookedAt: Micros = Number.NEGATIVE_INFINITY;
   private looking: Promise<void> | null = null;
   private authority: string | null = null;
@@ -106,7 +106,7 @@ export class Credentials {
   private take(pair: ClientPair, subject: string): void {
     if (pair.certificate === this.shown.pair?.certificate && pair.key === this.shown.pair.key) return;
     const problem = pairProblem(pair.certificate, pair.key);
-    this.tell(`${subject} pair`, problem === null ? null : `${subject}: ${problem}`);
+    this.report(`${subject} pair`, problem === null ? null : `${subject}: ${problem}`);
     if (problem === null) this.shown = shownOf(pair);
   }
 
@@ -115,7 +115,7 @@ export class Credentials {
     // An unreadable file was reported already; the previous token stays.
     if (text === null) return this.token;
     const problem = text === '' ? `token file ${path} is empty` : tokenProblem(text, path);
-    this.tell(`token ${path}`, problem);
+    this.report(`token ${path}`, problem);
     return problem === null ? text : this.token;
   }
 
@@ -128,10 +128,10 @@ export class Credentials {
     }
     try {
       const text = await file.read();
-      this.tell(material.path, null);
+      this.report(material.path, null);
       return text;
     } catch (error) {
-      this.tell(material.path, openErrorText(material.path, error));
+      this.report(material.path, openErrorText(material.path, error));
       return before;
     }
   }
@@ -146,9 +146,9 @@ export class Credentials {
       this.executed = await runExecPlugin(config.user.exec, config.user.exec.provideClusterInfo ? this.clusterInfo() : null);
       this.token = this.executed.token;
       if (this.executed.certificate !== null && this.executed.key !== null) this.take({ certificate: this.executed.certificate, key: this.executed.key }, config.user.exec.command);
-      this.tell('exec', null);
+      this.report('exec', null);
     } catch (error) {
-      this.tell('exec', `getting credentials: ${error instanceof Error ? error.message : String(error)}`);
+      this.report('exec', `getting credentials: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
@@ -169,7 +169,7 @@ export class Credentials {
     const { notAfter } = this.shown;
     const isOver = notAfter !== null && this.options.wall() >= notAfter;
     // A clear line in the log: the server would only answer 401.
-    this.tell('over', isOver ? `the client certificate has expired at ${formatRfc3339(notAfter)}, it is not shown to the server` : null);
+    this.report('over', isOver ? `the client certificate has expired at ${formatRfc3339(notAfter)}, it is not shown to the server` : null);
     const pair = isOver ? null : this.shown.pair;
     const { basic } = this.options.config.user;
     const authorization = this.token !== null ? `Bearer ${this.token}` : basic !== null ? `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}` : null;
@@ -186,13 +186,13 @@ export class Credentials {
     return this.identity;
   }
 
-  private tell(subject: string, problem: string | null): void {
+  private report(subject: string, problem: string | null): void {
     if (problem === null) {
-      this.told.delete(subject);
+      this.reported.delete(subject);
       return;
     }
-    if (this.told.get(subject) === problem) return;
-    this.told.set(subject, problem);
+    if (this.reported.get(subject) === problem) return;
+    this.reported.set(subject, problem);
     this.options.problem(problem);
   }
 }

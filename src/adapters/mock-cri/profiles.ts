@@ -7,7 +7,7 @@ type Offered = Pick<
   MockCriOptions,
   | 'runtimeName'
   | 'runtimeHandlers'
-  | 'tellsHandlers'
+  | 'reportsHandlers'
   | 'userNamespaces'
   | 'recursiveReadOnlyMounts'
   | 'supplementalGroupsPolicy'
@@ -20,7 +20,7 @@ type Offered = Pick<
 /** No handlers in its status, so that a kubelet takes it to offer neither user namespaces nor recursive read-only mounts. */
 const before2: Offered = {
   runtimeName: 'containerd',
-  tellsHandlers: false,
+  reportsHandlers: false,
   userNamespaces: false,
   recursiveReadOnlyMounts: false,
   supplementalGroupsPolicy: null,
@@ -33,7 +33,7 @@ const before2: Offered = {
 const from2: Offered = {
   runtimeName: 'containerd',
   runtimeHandlers: ['runc'],
-  tellsHandlers: true,
+  reportsHandlers: true,
   userNamespaces: true,
   recursiveReadOnlyMounts: true,
   supplementalGroupsPolicy: true,

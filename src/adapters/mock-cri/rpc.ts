@@ -68,12 +68,12 @@ function statusOf({ kind, message }: PortFailure): ServerErrorResponse {
 
 /** Wraps the methods to report each request first. Names are the interface's own: `RunPodSandbox`. */
 export function observed(service: UntypedServiceImplementation, observe: (method: string, request: unknown) => void): UntypedServiceImplementation {
-  const tells = ([name, handler]: [string, UntypedHandleCall]): [string, UntypedHandleCall] => [
+  const announced = ([name, handler]: [string, UntypedHandleCall]): [string, UntypedHandleCall] => [
     name,
     ((call: { readonly request: unknown }, callback: unknown) => {
       observe(`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`, call.request);
       return (handler as (call: unknown, callback: unknown) => unknown)(call, callback);
     }) as UntypedHandleCall,
   ];
-  return Object.fromEntries(Object.entries(service).map(tells));
+  return Object.fromEntries(Object.entries(service).map(announced));
 }

@@ -77,7 +77,7 @@ export class MockCsiDriver {
   readonly calls: MockCsiCall[] = [];
   readonly faults: MockCsiFault[] = [];
   /** The kubelets' registration results, the latest last. */
-  readonly told: { readonly registered: boolean; readonly error: string }[] = [];
+  readonly notifications: { readonly registered: boolean; readonly error: string }[] = [];
   /** The reported condition of each volume; null: none. */
   condition: { readonly abnormal: boolean; readonly message: string } | null = null;
   readonly socket: string;
@@ -98,7 +98,7 @@ export class MockCsiDriver {
       getInfo: (_call: unknown, answer: sendUnaryData<unknown>) =>
         answer(null, { type: 'CSIPlugin', name: this.options.driver, endpoint: this.socket, supportedVersions: [...this.options.versions] }),
       notifyRegistrationStatus: ({ request }: ServerUnaryCall<{ pluginRegistered: boolean; error: string }, unknown>, answer: sendUnaryData<unknown>) => {
-        this.told.push({ registered: request.pluginRegistered, error: request.error });
+        this.notifications.push({ registered: request.pluginRegistered, error: request.error });
         answer(null, {});
       },
     });

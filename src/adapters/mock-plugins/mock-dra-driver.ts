@@ -41,7 +41,7 @@ export class MockDraDriver {
   readonly calls: { readonly method: string; readonly claims: readonly DraClaimName[] }[] = [];
   readonly faults: MockDraFault[] = [];
   /** The kubelets' registration results, the latest last. */
-  readonly told: { readonly registered: boolean; readonly error: string }[] = [];
+  readonly notifications: { readonly registered: boolean; readonly error: string }[] = [];
   /** By uid. */
   readonly prepared = new Map<string, DraClaimName>();
   readonly socket: string;
@@ -60,7 +60,7 @@ export class MockDraDriver {
     server.addService(RegistrationService, {
       getInfo: (_call: unknown, answer: sendUnaryData<unknown>) => answer(null, { type: 'DRAPlugin', name: driver, endpoint: this.socket, supportedVersions: [...services] }),
       notifyRegistrationStatus: ({ request }: ServerUnaryCall<{ pluginRegistered: boolean; error: string }, unknown>, answer: sendUnaryData<unknown>) => {
-        this.told.push({ registered: request.pluginRegistered, error: request.error });
+        this.notifications.push({ registered: request.pluginRegistered, error: request.error });
         answer(null, {});
       },
     });

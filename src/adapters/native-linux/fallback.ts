@@ -14,7 +14,7 @@ import { FallbackTrees } from './fallback-trees.js';
 import type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
 
 const fallbackDegradations: readonly string[] = [
-  'file changes are found by scanning every second; an entry that comes and goes in between is not seen; nobody opening the lock file is noticed',
+  'file changes are found by scanning every second; an entry that comes and goes in between is not seen; a program that opens the lock file is not noticed',
   'the kernel log is polled every second; a burst that overruns its buffer in that time is reported as lost',
   'statistics open and close every file they read, at several times the cost',
   'directories and cgroups of pods are made and removed at several times the cost',

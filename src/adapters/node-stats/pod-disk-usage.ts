@@ -165,9 +165,9 @@ export class PodDiskUsage {
     const began = now();
     const claim = claimName === null ? {} : { pvcRef: { name: claimName, namespace } };
     if (driver !== null) {
-      const told = await walks.driver(volume, (message) => onAbnormal?.(uid, name, message));
+      const reported = await walks.driver(volume, (message) => onAbnormal?.(uid, name, message));
       onMeasured?.(now() - began, driver.name);
-      return told === null ? null : { time: formatRfc3339(wall()), ...told, name, ...claim };
+      return reported === null ? null : { time: formatRfc3339(wall()), ...reported, name, ...claim };
     }
     const [counted, filesystem] = await Promise.all([quota === null ? null : walks.quota(quota), walks.filesystem(path)]);
     const used = counted ?? (how === 'tree' ? await walks.volume(path) : null);

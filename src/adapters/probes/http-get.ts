@@ -132,8 +132,8 @@ function partsOf(url: string): { readonly scheme: string; readonly host: string;
 function redirectedHeaders(asked: HttpGetRequest['headers'], from: string, to: string, location: string): HttpGetRequest['headers'] {
   const { Host: host, ...others } = asked;
   const isAbsolute = /^[a-z][a-z0-9+.-]*:/i.test(location);
-  const isTold = others['Referer'] !== undefined || (/^https:/i.test(from) && /^http:/i.test(to));
-  const referer = isTold ? {} : { Referer: [from.replace(/^([a-z]+:\/\/)[^/?#@]*@/i, '$1').replace(/#.*$/s, '')] };
+  const hasReferer = others['Referer'] !== undefined || (/^https:/i.test(from) && /^http:/i.test(to));
+  const referer = hasReferer ? {} : { Referer: [from.replace(/^([a-z]+:\/\/)[^/?#@]*@/i, '$1').replace(/#.*$/s, '')] };
   return { ...others, ...(host === undefined || isAbsolute ? {} : { Host: host }), ...referer };
 }
 

@@ -97,13 +97,13 @@ export class ProjectFiles {
     const path = `${this.directory}/${name}`;
     for (let waited = 0; ; waited += lockPauseMillis) {
       const fd = this.opened(path);
-      let isOurs = false;
+      let isLocked = false;
       try {
-        isOurs = (await this.locks.tryLock(fd)) && isSame(fd, path);
+        isLocked = (await this.locks.tryLock(fd)) && isSame(fd, path);
       } finally {
-        if (!isOurs) closeSync(fd);
+        if (!isLocked) closeSync(fd);
       }
-      if (isOurs) return fd;
+      if (isLocked) return fd;
       if (waited >= this.patienceMillis) throw new FileRefusal('unavailable', `${path} is locked by another process`);
       await delay(lockPauseMillis);
     }

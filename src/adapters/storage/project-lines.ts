@@ -64,10 +64,10 @@ export function withoutDirectory(texts: ProjectTexts, directory: string): Projec
   const gone = new Set(before.flatMap((line) => (line.directory === directory && line.projectId >= firstProjectId ? [line.projectId] : [])));
   if (gone.size === 0) return texts;
   const stillUsed = new Set(before.flatMap((line) => (line.directory === directory ? [] : [line.projectId])));
-  const isOurs = (line: ProjectDirectory | null) => line !== null && line.directory === directory && gone.has(line.projectId);
+  const isOfDirectory = (line: ProjectDirectory | null) => line !== null && line.directory === directory && gone.has(line.projectId);
   const isName = (projectId: number | null) => projectId !== null && gone.has(projectId) && !stillUsed.has(projectId);
   return {
-    projects: textOf(linesOf(texts.projects).filter((line) => !isOurs(directoryOf(line)))),
+    projects: textOf(linesOf(texts.projects).filter((line) => !isOfDirectory(directoryOf(line)))),
     projid: textOf(linesOf(texts.projid).filter((line) => !isName(namedProject(line)))),
   };
 }

@@ -131,10 +131,10 @@ export class SpanBatches {
       if (outcome.kind === 'sent') {
         this.dropped += outcome.rejected;
         this.sent += batch.length - outcome.rejected;
-        this.tell(outcome.rejected > 0 ? outcome.reason : null);
+        this.report(outcome.rejected > 0 ? outcome.reason : null);
         return;
       }
-      this.tell(outcome.reason);
+      this.report(outcome.reason);
       if (outcome.kind === 'refused' || this.isClosed || performance.now() - begun + pause > triesMillis) break;
       await this.rest(pause);
     }
@@ -153,7 +153,7 @@ export class SpanBatches {
     });
   }
 
-  private tell(reason: string | null): void {
+  private report(reason: string | null): void {
     if (reason === null && !this.isTroubled) return;
     if (reason !== null && this.isTroubled) return;
     this.isTroubled = reason !== null;

@@ -23,7 +23,7 @@ const usage = `usage: kubelet-ctl logs POD [-c CONTAINER] [-f] [-p] [--tail N] [
   POD                  as in its manifest, or with the node's name
   -n, --namespace NS   (default default)
   -c, --container C    (default the first one)
-  -f, --follow         go on with what is written later, until the container ends or Ctrl-C
+  -f, --follow         continue with what is written later, until the container ends or Ctrl-C
   -p, --previous       the container before its last restart
   --tail N             the last lines only
   --since, --since-time, --limit-bytes, --timestamps

@@ -4,7 +4,7 @@ import type { ViewOutput } from '../dev/pod-view.js';
 
 const usage = `usage: kubelet-ctl mock-cri --listen unix:///path [--profile NAME] [--speed N] [--no-events] [--listed-images] [--seed N]
 
-A container runtime that runs nothing: sandboxes, containers and images are kept and behave as told, in real time. How a container
+A container runtime that runs nothing: sandboxes, containers and images are kept and behave as configured, in real time. How a container
 behaves is said by the pod: the annotation sim.kubelet-ts/CONTAINER: run=30s,exit=1,log=2/s
 
   --profile NAME    offer what a runtime offers that there is: ${Object.keys(mockCriProfiles).join(', ')}

@@ -19,7 +19,7 @@ export interface CgroupHost {
   readonly onlineCpus: string;
 }
 
-type Tell = (type: 'Normal' | 'Warning', reason: string, message: string) => Promise<void>;
+type RecordEvent = (type: 'Normal' | 'Warning', reason: string, message: string) => Promise<void>;
 
 export function nodeCgroupSettings(loaded: LoadedConfiguration, startup: StartupValues, machine: MachineReading, host: CgroupHost): NodeCgroupSettings {
   const { configuration: c, features } = loaded;
@@ -46,7 +46,7 @@ export async function enforceReserved(
   driver: CgroupDriver,
   host: CgroupHost,
   podCgroups: Pick<PortOf<PodCgroupOperations>, 'set'>,
-  tell: Tell,
+  record: RecordEvent,
   call: Call,
 ): Promise<void> {
   const keepsMemory = host.cgroupVersion === 2 && loaded.features.memoryQos;
@@ -56,10 +56,10 @@ export async function enforceReserved(
     const problem = values === null ? `${goNames(cgroup)} cgroup is not configured properly` : await failureOf(podCgroups.set({ name: cgroup.name, values }, call));
     if (problem !== null) {
       const message = `Failed to enforce ${title(cgroup)} Reserved ${cgroup.compressible ? 'Compressible ' : ''}Cgroup Limits on ${goQuote(cgroup.path)}: ${problem}`;
-      await tell('Warning', 'FailedNodeAllocatableEnforcement', message);
+      await record('Warning', 'FailedNodeAllocatableEnforcement', message);
       throw new StartRefusal(`failed to run Kubelet: failed to start ContainerManager: ${message}`);
     }
-    await tell('Normal', 'NodeAllocatableEnforced', `Updated limits on ${cgroup.kind} reserved cgroup ${cgroup.path}`);
+    await record('Normal', 'NodeAllocatableEnforced', `Updated limits on ${cgroup.kind} reserved cgroup ${cgroup.path}`);
   }
 }
 

@@ -23,7 +23,7 @@ export async function openOomWatch({ loaded, native, logger }: DaemonContext, re
 /** Logs an unusable file once; kills are still reported. */
 function openReportedOomKills(rootDirectory: string, teardown: Teardown, logger: Logger): ReportedOomKillsFile {
   const failed = (error: unknown): void =>
-    logger.log('warn', 'How far kills for lack of memory were told is not kept', {
+    logger.log('warn', 'The last reported OOM kill cannot be stored', {
       file: join(rootDirectory, directoryName, fileName),
       err: error instanceof Error ? error.message : String(error),
     });
@@ -34,7 +34,7 @@ function openReportedOomKills(rootDirectory: string, teardown: Teardown, logger:
     failed(error);
     return { read: () => null, write: () => {} };
   }
-  teardown.add('how far kills for lack of memory were told', () => directory.close());
+  teardown.add('file of the last reported OOM kill', () => directory.close());
   return {
     read: () => {
       try {
@@ -44,8 +44,8 @@ function openReportedOomKills(rootDirectory: string, teardown: Teardown, logger:
         return null;
       }
     },
-    write: (told) => {
-      directory.write(fileName, `${JSON.stringify(told)}\n`, fileMode).catch(failed);
+    write: (reported) => {
+      directory.write(fileName, `${JSON.stringify(reported)}\n`, fileMode).catch(failed);
     },
   };
 }

@@ -93,7 +93,7 @@ export async function startDaemon(context: DaemonContext): Promise<Daemon> {
   try {
     return await start.run();
   } catch (error) {
-    if (error instanceof SetupFailure) await start.tell(setupFailed(error.reason));
+    if (error instanceof SetupFailure) await start.record(setupFailed(error.reason));
     await teardown.run();
     throw asRefusal(error);
   }
@@ -173,8 +173,8 @@ class DaemonStart {
     await labelPluginDirectories(pluginDirectories(options.rootDir), host.selinuxEnabled, logger);
     const owned = await this.admit();
     if (profile.ownsNode) settleProcess(configuration, tunables, native, logger);
-    const tell = (type: EventAtStart['type'], reason: string, message: string) => this.tell({ type, reason, message });
-    await enforceReserved(loaded, startup, cgroupDriver, host, this.resolver.get(tokens.podCgroups), tell, calling());
+    const record = (type: EventAtStart['type'], reason: string, message: string) => this.record({ type, reason, message });
+    await enforceReserved(loaded, startup, cgroupDriver, host, this.resolver.get(tokens.podCgroups), record, calling());
     this.container.add((bind) => {
       bind.toValue(tokens.ownership, { pods: owned });
       bind.toValue(tokens.recording, this.recording());
@@ -183,7 +183,7 @@ class DaemonStart {
   }
 
   /** Before the agent starts and after it stops, only logs. */
-  async tell(event: EventAtStart): Promise<void> {
+  async record(event: EventAtStart): Promise<void> {
     const { loaded, logger, clock } = this.context;
     const nodeName = nodeNameOf(loaded.options.hostnameOverride, hostname());
     const { clients } = this.resolver.get(tokens.apiAccess);

@@ -129,7 +129,7 @@ export function reflectorWoken(state: ReflectorState, context: ReflectorContext)
     turn.wakeAt(addressOf(state), state.heardAt + silenceLimit);
     return;
   }
-  turn.log('warn', 'Watch is silent, watching anew', { reflector: state.name, seconds: silenceLimit / 1_000_000 });
+  turn.log('warn', 'Watch stalled, restarting it', { reflector: state.name, seconds: silenceLimit / 1_000_000 });
   turn.cancel(addressOf(state), 'watch');
 }
 

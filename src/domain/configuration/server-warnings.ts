@@ -10,9 +10,9 @@ export function opennessWarning({ enableServer, authentication, authorization, r
   const isFree = authorization.mode === 'AlwaysAllow';
   const server = `on ${address}:${port}`;
   const open = [
-    ...(isAnonymous && isFree ? [`whoever reaches it ${server} may run commands in every container (authentication.anonymous.enabled with authorization.mode AlwaysAllow)`] : []),
-    ...(!isAnonymous && isFree ? [`whoever can authenticate ${server} may do everything (authorization.mode AlwaysAllow)`] : []),
-    ...(readOnlyPort === 0 ? [] : [`whoever reaches ${address}:${readOnlyPort} may read all pods and numbers, without TLS (readOnlyPort)`]),
+    ...(isAnonymous && isFree ? [`any client that reaches it ${server} may run commands in every container (authentication.anonymous.enabled with authorization.mode AlwaysAllow)`] : []),
+    ...(!isAnonymous && isFree ? [`any client that can authenticate ${server} may do everything (authorization.mode AlwaysAllow)`] : []),
+    ...(readOnlyPort === 0 ? [] : [`any client that reaches ${address}:${readOnlyPort} may read all pods and numbers, without TLS (readOnlyPort)`]),
   ];
   return open.length === 0 ? null : `THIS NODE IS OPEN: ${open.join('; ')}`;
 }

@@ -52,7 +52,7 @@ export function ensureImage(context: ImageContext, request: ImageRequest): numbe
 /** The outcome, once; null: not yet. */
 export function takeImage({ images, turn }: ImageContext, id: number): EnsuredImage | null {
   const run = images.runs.get(id);
-  assert(run !== undefined, 'an image is waited for that nobody gets');
+  assert(run !== undefined, 'a pod waits for an image that no run gets');
   const { step } = run.ensure;
   if (step.kind !== 'done') return null;
   images.runs.delete(id);
@@ -83,7 +83,7 @@ type ImageAnswer = ReplyTo<AgentOperations, (typeof imageOperations)[number]>;
 /** An answer for `image/<id>`. */
 export function imageReplied(context: ImageContext, id: number, reply: ImageAnswer): void {
   const run = context.images.runs.get(id);
-  assert(run !== undefined, 'an image got an answer that nobody waits for');
+  assert(run !== undefined, 'a reply for an image that no run waits for');
   const answer = context.forPod(run.request.pod.metadata.uid ?? '', () => answerOf(run, reply, context));
   if (answer !== null) proceed(run, answer, context);
 }
@@ -210,7 +210,7 @@ function startPulls(context: ImageContext): void {
     const id = nextPull(images.queue, imageSettings.limits);
     if (id === null) return;
     const run = images.runs.get(id);
-    assert(run !== undefined, 'a pull waits that nobody asked for');
+    assert(run !== undefined, 'a pull waits that no run requested');
     run.startedAt = turn.now;
     if (acceptPull(images.queue, imageSettings.limits, turn.now)) {
       context.forPod(run.request.pod.metadata.uid ?? '', () => askPull(run, context));

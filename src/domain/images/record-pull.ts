@@ -86,7 +86,7 @@ type RecordOutcome = Extract<Reply<AgentOperations>, { readonly op: 'pullRecords
 /** The record of the image that is checked, or that was pulled. */
 export function recordRead(run: ImageRun, outcome: RecordOutcome, context: ImageContext): EnsureImageReply | null {
   const { step } = run.ensure;
-  assert(step.kind === 'check-records' || step.kind === 'record-pulled', 'a record was read for nobody');
+  assert(step.kind === 'check-records' || step.kind === 'record-pulled', 'a record was read that no step waits for');
   const imageRef = step.kind === 'check-records' ? step.imageId : step.imageRef;
   const read = outcome.ok && outcome.value !== null ? readPulledRecord(outcome.value) : null;
   const isBroken = !outcome.ok || (outcome.value !== null && read === null);

@@ -167,7 +167,7 @@ class KernelTurn<Ops> implements Turn<Ops> {
   }
 
   tell<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void {
-    this.send({ id: this.nextId++, op, address: nobody, slot: '', request, timeoutMicros: null, answered: false } as Command<Ops>);
+    this.send({ id: this.nextId++, op, address: noAddress, slot: '', request, timeoutMicros: null, answered: false } as Command<Ops>);
   }
 
   private send(command: Command<Ops>): void {
@@ -224,7 +224,7 @@ interface OutputDraft<Ops> {
   log: LogLine[];
 }
 
-const nobody: Address = { machine: '', key: '' };
+const noAddress: Address = { machine: '', key: '' };
 
 function addressText(address: Address): string {
   return `${address.machine}/${address.key}`;

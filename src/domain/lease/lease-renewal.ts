@@ -168,7 +168,7 @@ function create(renewal: LeaseRenewal, nodeUid: string, wall: Instant): LeaseSte
 }
 
 function write(renewal: LeaseRenewal, state: 'create' | 'update', given: Lease, wall: Instant): LeaseStep {
-  const lease = renewal.nodeUid === null ? given : ours(given, renewal.nodeName, renewal.nodeUid);
+  const lease = renewal.nodeUid === null ? given : ownedByNode(given, renewal.nodeName, renewal.nodeUid);
   const spec = { ...lease.spec, leaseDurationSeconds: renewal.leaseDurationSeconds, renewTime: formatRfc3339Micros(wall) };
   return called(renewal, state, { op: state === 'create' ? 'create-lease' : 'update-lease', lease: { ...lease, spec }, after: 0 });
 }
@@ -180,7 +180,7 @@ function owned({ base, nodeName }: Pick<LeaseRenewal, 'base' | 'nodeName'>, uid:
 }
 
 /** With this node as holder, and its present object, not an earlier one, as owner. Owners of other kinds stay. */
-function ours(lease: Lease, nodeName: string, nodeUid: string): Lease {
+function ownedByNode(lease: Lease, nodeName: string, nodeUid: string): Lease {
   const owners = lease.metadata.ownerReferences ?? [];
   const ownerReferences = owners.map((owner) => (owner.kind === 'Node' && owner.name === nodeName ? { ...owner, uid: nodeUid } : owner));
   return { ...lease, metadata: { ...lease.metadata, ownerReferences }, spec: { ...lease.spec, holderIdentity: nodeName } };

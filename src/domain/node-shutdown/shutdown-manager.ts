@@ -125,19 +125,19 @@ export function advanceManager(manager: ShutdownManager, isGone: (pod: Pod) => b
 }
 
 function signalled(manager: ShutdownManager, active: boolean, pods: readonly Pod[], priorities: readonly ShutdownPriority[], wall: Instant): ShutdownDecision {
-  const told: ShutdownAction = { kind: 'node-event', message: active ? detectedMessage : cancelledMessage };
+  const nodeEvent: ShutdownAction = { kind: 'node-event', message: active ? detectedMessage : cancelledMessage };
   if (!active) {
     const inhibit: ShutdownAction = { kind: 'inhibit', neededSeconds: totalShutdownSeconds(priorities) };
     const up: ShutdownManager = { ...manager, hasWatched: true, shuttingDown: false, run: null };
     // A pending request for the lock is enough.
-    return manager.phase === 'watching' ? { manager: { ...up, phase: 'taking' }, actions: [told, inhibit] } : { manager: up, actions: [told] };
+    return manager.phase === 'watching' ? { manager: { ...up, phase: 'taking' }, actions: [nodeEvent, inhibit] } : { manager: up, actions: [nodeEvent] };
   }
   // A repeated signal means the same shutdown.
   if (manager.run !== null) return unchanged(manager);
   const run = beginShutdown(groupPods(priorities, pods));
   return {
     manager: { ...manager, hasWatched: true, shuttingDown: true, run, startedAt: wall, endedAt: null },
-    actions: [told, { kind: 'write-record', startedAt: wall, endedAt: null }],
+    actions: [nodeEvent, { kind: 'write-record', startedAt: wall, endedAt: null }],
   };
 }
 

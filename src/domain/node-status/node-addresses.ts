@@ -67,8 +67,8 @@ function nodeIpProblem(ip: IpAddress, interfaceIps: readonly string[]): string |
   if (isV4 ? a === 169 && b === 254 : a === 0xfe && (b & 0xc0) === 0x80) return "nodeIP can't be a link-local unicast address";
   if (isUnspecified(ip)) return "nodeIP can't be an all zeros address";
   const text = formatIp(ip);
-  const isOurs = interfaceIps.map(parseIp).some((candidate) => candidate !== null && formatIp(candidate) === text);
-  return isOurs ? null : `node IP: ${goQuote(text)} not found in the host's network interfaces`;
+  const isOfHost = interfaceIps.map(parseIp).some((candidate) => candidate !== null && formatIp(candidate) === text);
+  return isOfHost ? null : `node IP: ${goQuote(text)} not found in the host's network interfaces`;
 }
 
 function isUnspecified(ip: IpAddress): boolean {

@@ -338,8 +338,8 @@ function failed(reporter: NodeReporter, error: PortFailure, context: NodeContext
 
 function updated(reporter: NodeReporter, node: Node, context: NodeContext): NodeUpdate {
   const update = updatedNode(node, factsOf(reporter, context.view()), reporter.memory, context.turn.wall);
-  const told = new Set(reporter.pendingEvents.map(({ reason }) => reason));
-  reporter.pendingEvents.push(...update.events.filter(({ reason }) => !told.has(reason)));
+  const pendingReasons = new Set(reporter.pendingEvents.map(({ reason }) => reason));
+  reporter.pendingEvents.push(...update.events.filter(({ reason }) => !pendingReasons.has(reason)));
   return update;
 }
 

@@ -17,7 +17,7 @@ export interface ReportedOomKills {
 export interface ReportedOomKillsFile {
   /** null: nothing that can be read. */
   read(): ReportedOomKills | null;
-  write(told: ReportedOomKills): void;
+  write(reported: ReportedOomKills): void;
 }
 
 const kernelFacility = 0;
@@ -33,22 +33,22 @@ export interface OomWatch {
 /** Returns a function that ends it. Logs an unreadable kernel log once and stops following it. */
 export function watchForOom({ log, file, bootId, logger, killed }: OomWatch): () => void {
   const before = file.read();
-  let told = before?.bootId === bootId ? before.sequence : -1;
+  let reported = before?.bootId === bootId ? before.sequence : -1;
   let state: OomParserState = null;
   const take = ({ records, lost, ended }: KernelLogBatch): void => {
-    const last = told;
+    const last = reported;
     // A report whose middle was overwritten would end with another one's victim.
     if (lost) state = null;
     for (const { facility, sequence, text, sinceBootMicros } of records) {
       if (facility !== kernelFacility) continue;
       const step = readOomLine(state, text, sinceBootMicros);
       state = step.state;
-      if (step.kill === null || sequence <= told) continue;
-      told = sequence;
+      if (step.kill === null || sequence <= reported) continue;
+      reported = sequence;
       logger.log('debug', 'Got OOM event', { cgroup: step.kill.limitCgroup, process: step.kill.processName, pid: step.kill.pid });
       killed(step.kill);
     }
-    if (told !== last) file.write({ bootId, sequence: told });
+    if (reported !== last) file.write({ bootId, sequence: reported });
     if (ended !== null) logger.log('error', 'Unexpectedly stopped receiving OOM notifications', { err: ended });
   };
   try {

@@ -53,8 +53,8 @@ export function allocatableRead(
   context: AllocatableContext,
 ): void {
   const name = record.info?.name ?? '';
-  const isOurs = record.phase === 'registered' && manager.drivers.get(name)?.socket === record.path;
-  if (!outcome.ok || outcome.value.nodeId === '' || !isOurs) {
+  const isCurrent = record.phase === 'registered' && manager.drivers.get(name)?.socket === record.path;
+  if (!outcome.ok || outcome.value.nodeId === '' || !isCurrent) {
     allocatableEnded(manager, name, outcome.ok ? null : outcome.error.message, context);
     return;
   }

@@ -174,16 +174,16 @@ function known(manager: PluginManager, record: PluginRecord, info: PluginInfo | 
     const draPlugin = { name, endpoint: endpoint === '' ? record.path : endpoint, socket: record.path };
     const problem = draPluginProblem(manager, name, draPlugin.endpoint, supportedVersions);
     if (problem === null) manager.draPlugins.push(draPlugin);
-    tell(record, problem === null ? null : `RegisterPlugin error -- ${problem}`, context);
+    notify(record, problem === null ? null : `RegisterPlugin error -- ${problem}`, context);
     return;
   }
   if (type !== csiType) {
-    tell(record, `RegisterPlugin error -- no handler registered for plugin type: ${type} at socket ${record.path}`, context);
+    notify(record, `RegisterPlugin error -- no handler registered for plugin type: ${type} at socket ${record.path}`, context);
     return;
   }
   const version = csiVersionOf(name, supportedVersions, manager.drivers.get(name)?.version ?? null);
   if (!version.ok) {
-    tell(record, `RegisterPlugin error -- plugin validation failed with err: ${version.message}`, context);
+    notify(record, `RegisterPlugin error -- plugin validation failed with err: ${version.message}`, context);
     return;
   }
   const driver = { name, endpoint: endpoint === '' ? record.path : endpoint, socket: record.path, version: version.version };
@@ -205,7 +205,7 @@ function nodeInfo(manager: PluginManager, record: PluginRecord, { nodeId, maxVol
 function notRegistered(manager: PluginManager, record: PluginRecord, message: string, context: PluginContext): void {
   const name = record.info?.name ?? '';
   if (manager.drivers.get(name)?.socket === record.path) manager.drivers.delete(name);
-  tell(record, `RegisterPlugin error -- plugin registration failed with err: ${message}`, context);
+  notify(record, `RegisterPlugin error -- plugin registration failed with err: ${message}`, context);
 }
 
 /** The current Node. A recreated one has lost its CSINode with the previous one: it is created, and its drivers register, again. */
@@ -260,13 +260,13 @@ function jobEnded(manager: PluginManager, job: CsiNodeJob, error: string | null,
     if (error !== null) context.turn.log('error', 'Failed to remove the CSI driver from the objects of the node', { driver, err: error });
     left(manager, record, context);
   } else if (record?.phase === 'objects') {
-    if (error === null) tell(record, null, context);
+    if (error === null) notify(record, null, context);
     else notRegistered(manager, record, `kubernetes.io/csi: ${error}`, context);
   }
 }
 
 /** @param error null: it is registered */
-function tell(record: PluginRecord, error: string | null, { turn }: PluginContext): void {
+function notify(record: PluginRecord, error: string | null, { turn }: PluginContext): void {
   record.phase = 'notify';
   record.error = error;
   const request = { socket: record.path, registered: error === null, error: error ?? '' };

@@ -96,7 +96,7 @@ export function applySubPathReply({ subPaths, container }: ContainerStart, reply
   if (use === undefined) return null;
   if (!reply.outcome.ok) {
     const text = subPaths.phase === 'mount' ? subPathMountFailure : subPathDirectoryFailure;
-    return tell(reply.outcome.error.message, text(use.volumeName, container.name), { podUID: reply.address.key, containerName: container.name }, context);
+    return reportFailure(reply.outcome.error.message, text(use.volumeName, container.name), { podUID: reply.address.key, containerName: container.name }, context);
   }
   if (reply.op === 'subPaths.look') {
     if (subPaths.phase === 'directory' && subPaths.rootMode === null) subPaths.rootMode = reply.outcome.value.mode;
@@ -135,11 +135,11 @@ function next(preparation: SubPathPreparation): 'go on' {
 }
 
 function refused(reason: string, failure: string, { uid, containerName, context }: Scene): { readonly failure: string } {
-  return { failure: tell(reason, failure, { podUID: uid, containerName }, context) };
+  return { failure: reportFailure(reason, failure, { podUID: uid, containerName }, context) };
 }
 
 /** Only the log has the reason: the user may not be allowed to see the volume's content. */
-function tell(reason: string, failure: string, of: { readonly podUID: string; readonly containerName: string }, { turn }: SyncContext): string {
+function reportFailure(reason: string, failure: string, of: { readonly podUID: string; readonly containerName: string }, { turn }: SyncContext): string {
   turn.log('warn', failure, { err: reason, podUID: of.podUID, containerName: of.containerName });
   return failure;
 }

@@ -33,7 +33,7 @@ export function awaitVolumes(wait: VolumeWait, run: SyncRun, context: SyncContex
           break;
       }
       run.failure = state.message;
-      if (state.told) context.event(run.pod, null, 'Warning', 'FailedMount', `Unable to attach or mount volumes: ${state.message}`);
+      if (state.hasEvents) context.event(run.pod, null, 'Warning', 'FailedMount', `Unable to attach or mount volumes: ${state.message}`);
       return 'ended';
   }
 }

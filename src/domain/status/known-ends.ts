@@ -32,8 +32,8 @@ function showsEnd({ state }: RuntimeContainerStatus): boolean {
 function informative(instances: readonly RuntimeContainerStatus[], previous: ContainerStatus | null): readonly RuntimeContainerStatus[] {
   const [newest, ...others] = instances;
   if (newest === undefined) return [];
-  const told = previous?.state?.terminated;
-  if (newest.state === 'unknown' && told !== undefined && isOf(previous, newest)) return [ended(newest, newest.id, told), ...others.filter(showsEnd)];
+  const reported = previous?.state?.terminated;
+  if (newest.state === 'unknown' && reported !== undefined && isOf(previous, newest)) return [ended(newest, newest.id, reported), ...others.filter(showsEnd)];
   const older = others.find(({ state }) => state !== 'created');
   // One of no known state counts as ended as long as its container was running; afterwards its end is in the status before.
   if (older !== undefined && (showsEnd(older) || previous?.state?.running !== undefined)) return [newest, older];

@@ -18,11 +18,11 @@ type Members = Readonly<Record<string, unknown>>;
 
 function areConditionsEqual(a: readonly PodCondition[], b: readonly PodCondition[]): boolean {
   if (a.length === b.length && a.every((condition, i) => condition === b[i])) return true;
-  const ours = byType(a);
-  const theirs = byType(b);
-  if (ours.size !== theirs.size) return false;
-  return [...ours].every(([type, condition]) => {
-    const other = theirs.get(type);
+  const first = byType(a);
+  const second = byType(b);
+  if (first.size !== second.size) return false;
+  return [...first].every(([type, condition]) => {
+    const other = second.get(type);
     return other !== undefined && condition.status === other.status && (condition.reason ?? '') === (other.reason ?? '') && (condition.message ?? '') === (other.message ?? '');
   });
 }

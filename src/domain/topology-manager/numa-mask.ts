@@ -76,9 +76,9 @@ export function forEachCombination<T>(members: readonly T[], size: number, visit
     if (chosen.length === size) return visit([...chosen]);
     for (let i = from; i <= members.length - (size - chosen.length); i++) {
       chosen.push(members[i]!);
-      const goOn = choose(i + 1);
+      const isWanted = choose(i + 1);
       chosen.pop();
-      if (!goOn) return false;
+      if (!isWanted) return false;
     }
     return true;
   };

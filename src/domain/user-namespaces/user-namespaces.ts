@@ -81,7 +81,7 @@ export function rangeForSandbox(state: UserNamespaces, uid: string): RangeOfPod 
 export function rangeOfSandbox(state: UserNamespaces, uid: string): RangeOfPod {
   const known = state.ranges.get(uid);
   if (known?.written === true) return { kind: 'written', ids: known };
-  return { kind: 'failed', message: `user namespace: ${state.unreadable.get(uid) ?? 'the sandbox runs, but the pod has no file that tells its ids'}` };
+  return { kind: 'failed', message: `user namespace: ${state.unreadable.get(uid) ?? 'the sandbox runs, but the pod has no file with its ids'}` };
 }
 
 /** The file with the pod's reserved range is on disk. */

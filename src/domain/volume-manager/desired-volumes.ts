@@ -55,7 +55,7 @@ function showData(manager: VolumeManager, uid: string, context: VolumeContext): 
   for (const name of new Set(manager.pods.get(uid)?.names.values())) {
     const desired = manager.desired.get(name);
     const mount = desired?.pods.get(uid);
-    if (mount === undefined || !isShownAnew(mount.spec, context)) continue;
+    if (mount === undefined || !isRemounted(mount.spec, context)) continue;
     const operation = manager.operations.get(name);
     if (operation !== undefined) operation.again = true;
     const actual = manager.actual.get(name)?.pods.get(uid);
@@ -67,7 +67,7 @@ function showData(manager: VolumeManager, uid: string, context: VolumeContext): 
 }
 
 /** Whether the volume is set up again while it is mounted. */
-export function isShownAnew(spec: VolumeSpec, context: VolumeContext): boolean {
+export function isRemounted(spec: VolumeSpec, context: VolumeContext): boolean {
   const plugin = volumePluginFor(spec);
   return plugin !== null && (plugin.requiresRemount || kindOf(plugin.name)?.requiresRemount?.(spec, context) === true);
 }

@@ -18,7 +18,7 @@ import { goQuote } from '../values/go-text.js';
 import { claimBytes, expansionOf, volumeBytes } from '../volumes/volume-expansion.js';
 import { volumePluginFor } from '../volumes/volume-plugins.js';
 import { isBlockVolume, specName, type VolumeSpec } from '../volumes/volume-spec.js';
-import { isShownAnew } from './desired-volumes.js';
+import { isRemounted } from './desired-volumes.js';
 import { mountRefusal } from './mount-checks.js';
 import { backoffKey, backoffText, operationFailed } from './volume-backoff.js';
 import { type FailureSeverity, singleCommand, type VolumeContext, type VolumeFailure, type VolumeProcedure, type VolumeScene, type VolumeStep } from './volume-kind.js';
@@ -260,7 +260,7 @@ function end(manager: VolumeManager, operation: VolumeOperation, failure: Volume
     succeeded(actual, operation, manager.desired.get(volumeName)?.pods.get(uid)?.claim ?? null);
   } else {
     const backoff = operationFailed(manager, key, kind, failure.message, context.turn.now);
-    tell(manager, operation, failure, backoffText(volumeName, backoff, failure.message, context.turn.wall), context);
+    report(manager, operation, failure, backoffText(volumeName, backoff, failure.message, context.turn.wall), context);
     spoiled(actual, operation, failure.severity);
   }
   // What changed while it ran is worked on at once.
@@ -313,7 +313,7 @@ function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount, has
 }
 
 /** Failures that keep a pod from running are events of the pod; all failures are logged. */
-function tell(manager: VolumeManager, operation: VolumeOperation, { message, prefix }: VolumeFailure, text: string, context: VolumeContext): void {
+function report(manager: VolumeManager, operation: VolumeOperation, { message, prefix }: VolumeFailure, text: string, context: VolumeContext): void {
   const pod = operation.kind === 'mount' || operation.kind === 'expand' ? (manager.pods.get(operation.uid)?.pod ?? null) : null;
   const what = `${prefix} for volume ${goQuote(specName(operation.spec))}`;
   if (pod !== null) context.event(pod, null, 'Warning', reasonOf(operation), `${what} : ${message}`);
@@ -337,7 +337,7 @@ function workedOn(manager: VolumeManager, uid: string, context: VolumeContext): 
   let outdated = false;
   for (const name of wanted.names.values()) {
     const spec = manager.desired.get(name)?.pods.get(uid)?.spec;
-    if (spec === undefined || !isShownAnew(spec, context)) continue;
+    if (spec === undefined || !isRemounted(spec, context)) continue;
     if (manager.operations.has(name)) return;
     const mount = manager.actual.get(name)?.pods.get(uid);
     // One that a driver wants to be published again is never up to date for long.

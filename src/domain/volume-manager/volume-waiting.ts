@@ -20,7 +20,7 @@ export type VolumesState =
   | { readonly kind: 'mounted' }
   | { readonly kind: 'waiting' }
   /** `told`: record an event; a single volume's failure already has one. */
-  | { readonly kind: 'failed'; readonly message: string; readonly told: boolean };
+  | { readonly kind: 'failed'; readonly message: string; readonly hasEvents: boolean };
 
 /** `forgotten`: the last caller no longer needs it; it must be requested again. */
 export type ReleaseState = VolumesState | { readonly kind: 'forgotten' };
@@ -30,7 +30,7 @@ const expectedNames = derived((pod: PodVolumes['pod']) => usedVolumes(pod).map((
 /** How far the volumes of a wanted pod are. @param waited since when they are waited for */
 export function volumesState(manager: VolumeManager, uid: string, waited: Micros): VolumesState {
   const wanted = manager.pods.get(uid);
-  if (wanted === undefined) return waited < volumePatience ? { kind: 'waiting' } : { kind: 'failed', message: `nobody wants the volumes: ${timedOut}`, told: false };
+  if (wanted === undefined) return waited < volumePatience ? { kind: 'waiting' } : { kind: 'failed', message: `the volumes are not desired: ${timedOut}`, hasEvents: false };
   const expected = expectedNames(wanted.pod);
   const unmounted = expected.filter((name) => !isMounted(manager, wanted, name));
   if (unmounted.length === 0) return { kind: 'mounted' };
@@ -40,7 +40,7 @@ export function volumesState(manager: VolumeManager, uid: string, waited: Micros
   const unattached = expected.filter((name) => isUnattached(manager, wanted, name));
   const unprocessed = expected.filter((name) => !wanted.names.has(name));
   const message = `unmounted volumes=${list(unmounted)}, unattached volumes=${list(unattached)}, failed to process volumes=${list(unprocessed)}: ${cause}`;
-  return { kind: 'failed', message, told: hasErrors };
+  return { kind: 'failed', message, hasEvents: hasErrors };
 }
 
 /** How far the volumes of a pod that has ended are. */
@@ -48,11 +48,11 @@ export function releaseState(manager: VolumeManager, uid: string, waited: Micros
   const release = manager.releases.get(uid);
   if (release === undefined) return { kind: 'forgotten' };
   if (release.phase === 'over') {
-    return release.failures.length === 0 ? { kind: 'mounted' } : { kind: 'failed', message: `mounted volumes are left: ${release.failures.join('; ')}`, told: false };
+    return release.failures.length === 0 ? { kind: 'mounted' } : { kind: 'failed', message: `mounted volumes are left: ${release.failures.join('; ')}`, hasEvents: false };
   }
   if (waited < volumePatience) return { kind: 'waiting' };
   const left = [...(manager.held.get(uid) ?? [])].map((name) => release.names.get(name) ?? nameOnDisk(manager, name, uid));
-  return { kind: 'failed', message: `mounted volumes=${list(left)}: ${timedOut}`, told: false };
+  return { kind: 'failed', message: `mounted volumes=${list(left)}: ${timedOut}`, hasEvents: false };
 }
 
 /** The pod's volumes for its containers, by their names in the pod; only mounted ones. */

@@ -22,7 +22,7 @@ export interface VolumeExpansion {
   readonly size: string;
   readonly bytes: number;
   /** The claim already has it. */
-  readonly isTold: boolean;
+  readonly isReported: boolean;
   /** The claim knows of allocated resources, and of how far growing is. */
   readonly isRecoverable: boolean;
 }
@@ -47,13 +47,13 @@ export function expansionOf(spec: VolumeSpec, claim: PersistentVolumeClaim): Vol
   const status = allocatedResourceStatuses?.['storage'] ?? '';
   if (allowed.has(status)) {
     const size = allocatedResources?.storage ?? wanted;
-    return { size, bytes: bytesOf(size) ?? bytes, isTold: false, isRecoverable: true };
+    return { size, bytes: bytesOf(size) ?? bytes, isReported: false, isRecoverable: true };
   }
   if (has >= bytes) {
     const isShared = (claim.spec?.accessModes ?? []).includes('ReadWriteMany');
-    return status === '' && isShared && claim.metadata.annotations?.[notRequired] === undefined ? { size: wanted, bytes, isTold: true, isRecoverable } : null;
+    return status === '' && isShared && claim.metadata.annotations?.[notRequired] === undefined ? { size: wanted, bytes, isReported: true, isRecoverable } : null;
   }
-  return isRecoverable ? null : { size: wanted, bytes, isTold: false, isRecoverable: false };
+  return isRecoverable ? null : { size: wanted, bytes, isReported: false, isRecoverable: false };
 }
 
 /** null: already in the claim. */

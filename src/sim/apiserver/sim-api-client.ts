@@ -103,7 +103,7 @@ export class SimApiClient {
     for (const [name, { id, command }] of [...this.state.watches]) {
       const watch = this.server.state.watches.open.get(id);
       assert(watch !== undefined, 'a client watches what the server has closed', name);
-      this.tell(name, watch, command, outside);
+      this.deliver(name, watch, command, outside);
     }
   }
 
@@ -128,7 +128,7 @@ export class SimApiClient {
     if (answer.watch.queue.length > 0) this.somethingWaits();
   }
 
-  private tell(name: string, watch: WatchRecord, command: WatchCommand, outside: ApiClientOutside): void {
+  private deliver(name: string, watch: WatchRecord, command: WatchCommand, outside: ApiClientOutside): void {
     const taken = this.server.watches.take(watch);
     const events: ApiWatchEvent[] = [];
     let failure: PortFailure | null = null;

@@ -59,7 +59,7 @@ export class SimApiserver {
   private readonly controllers: Controllers;
   private readonly tokens: TokenIssuer;
   private now: Micros;
-  private told: Micros = Number.POSITIVE_INFINITY;
+  private announcedWake: Micros = Number.POSITIVE_INFINITY;
 
   /** @param now when it begins: a new one makes what every cluster has */
   constructor(
@@ -192,7 +192,7 @@ export class SimApiserver {
     this.now = this.clockAt(now);
     this.controllers.advance();
     this.watches.advance(this.now);
-    this.told = this.nextAt() ?? Number.POSITIVE_INFINITY;
+    this.announcedWake = this.nextAt() ?? Number.POSITIVE_INFINITY;
   }
 
   private answer(request: ApiRequest, struck: Struck, warnings: string[]): { readonly code: number; readonly body: unknown } {
@@ -234,8 +234,8 @@ export class SimApiserver {
 
   private deliverDue(): void {
     const next = this.nextAt() ?? Number.POSITIVE_INFINITY;
-    if (next >= this.told) return;
-    this.told = next;
+    if (next >= this.announcedWake) return;
+    this.announcedWake = next;
     this.dueSooner();
   }
 

@@ -136,7 +136,7 @@ export class WatchHub {
     for (const bucket of bucketsOf(change)) {
       for (const watch of this.buckets.get(bucket) ?? []) {
         if (watch.ended || watch.silent) continue;
-        this.tell(watch, change);
+        this.deliverTo(watch, change);
         if (watch.queue.length > this.limits.queueLimit) this.end(watch);
         else if (watch.queue.length > 0) this.notify(watch);
       }
@@ -178,10 +178,10 @@ export class WatchHub {
   private replay(watch: WatchRecord, revision: number): void {
     const changes = this.store.changesAfter(revision);
     if (changes === null) throw expired(`too old resource version: ${revision} (${this.store.state.compacted - 1})`);
-    for (const change of changes) if (change.resource === watch.resource) this.tell(watch, change);
+    for (const change of changes) if (change.resource === watch.resource) this.deliverTo(watch, change);
   }
 
-  private tell(watch: WatchRecord, { before, after, last, revision }: StoredChange): void {
+  private deliverTo(watch: WatchRecord, { before, after, last, revision }: StoredChange): void {
     watch.revision = revision;
     const was = before !== null && isSelected(watch.selection, before);
     const is = after !== null && isSelected(watch.selection, after);

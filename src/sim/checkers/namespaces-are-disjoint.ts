@@ -24,7 +24,7 @@ export const namespacesAreDisjoint: Checker<null> = {
     const own = command.request.config.linux?.securityContext?.namespaceOptions?.usernsOptions;
     const sandbox = runtime.sandboxes.get(command.request.sandboxId)?.config.linux?.securityContext?.namespaceOptions?.usernsOptions;
     if (sandbox !== undefined && textOf(own) !== textOf(sandbox))
-      report(`container ${command.request.config.metadata.name} is told ${textOf(own)}, its sandbox has ${textOf(sandbox)}`);
+      report(`container ${command.request.config.metadata.name} gets ${textOf(own)}, its sandbox has ${textOf(sandbox)}`);
   },
 };
 

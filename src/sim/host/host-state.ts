@@ -73,7 +73,7 @@ export interface SimPlugin {
   /** Of a DRA driver: its errors for claims with these names. */
   readonly claimErrors: Map<string, string>;
   /** The last registration result that it received; null: none yet. */
-  told: { readonly registered: boolean; readonly error: string } | null;
+  notified: { readonly registered: boolean; readonly error: string } | null;
 }
 
 export interface SimLogWriter {

@@ -19,7 +19,7 @@ export class SimCsi {
   ) {}
 
   /** Starts a plugin, or starts it again, at a socket of this name. */
-  put(socketName: string, plugin: Partial<Omit<SimPlugin, 'identity' | 'told'>> & { readonly name: string }): SimPlugin {
+  put(socketName: string, plugin: Partial<Omit<SimPlugin, 'identity' | 'notified'>> & { readonly name: string }): SimPlugin {
     const path = joinPath(this.settings.rootDirectory, 'plugins_registry', socketName);
     const starts = this.state.pluginStarts++;
     const defaults = {
@@ -33,7 +33,7 @@ export class SimCsi {
       claimErrors: new Map<string, string>(),
       sizes: new Map<string, number>(),
     };
-    const made: SimPlugin = { ...defaults, ...plugin, identity: String(starts), told: null };
+    const made: SimPlugin = { ...defaults, ...plugin, identity: String(starts), notified: null };
     this.state.plugins.set(path, made);
     return made;
   }
@@ -53,7 +53,7 @@ export class SimCsi {
   }
 
   notify({ socket, registered, error }: PluginSocketOperations['notify']['request']): null {
-    this.pluginAt(socket).told = { registered, error };
+    this.pluginAt(socket).notified = { registered, error };
     return null;
   }
 

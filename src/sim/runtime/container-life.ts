@@ -73,7 +73,7 @@ export class ContainerLife {
     state.names.set(name, container.id);
     state.containers.set(container.id, container);
     view.containerAdded(container);
-    this.tell('created', container, now);
+    this.emit('created', container, now);
     return answered({ containerId: container.id }, after);
   }
 
@@ -96,7 +96,7 @@ export class ContainerLife {
     container.startedAt = now;
     container.stamps.startedAt = stampOf(state, now);
     view.changed(container.podUid);
-    this.tell('started', container, now);
+    this.emit('started', container, now);
     const after = latencies.startContainer + script.startMicros;
     if (script.runMicros !== null) this.willEnd(container, now + after + script.runMicros, endingOf(script.exitCode, script));
     return answered(null, after);
@@ -126,7 +126,7 @@ export class ContainerLife {
   reopenLog({ containerId }: ContainerOperations['reopenLog']['request'], now: Micros): Answer<null> {
     const running = this.runningOr('containers.reopenLog', containerId);
     if ('outcome' in running) return running;
-    this.tell('logReopened', running, now);
+    this.emit('logReopened', running, now);
     return answered(null, this.parts.latencies.look);
   }
 
@@ -161,7 +161,7 @@ export class ContainerLife {
     state.containers.delete(container.id);
     state.names.delete(container.name);
     view.containerRemoved(container);
-    this.tell('deleted', container, now);
+    this.emit('deleted', container, now);
   }
 
   /** Ends the running container now, with its planned outcome. */
@@ -187,7 +187,7 @@ export class ContainerLife {
     container.stamps.finishedAt = stampOf(this.parts.state, now);
     container.endsAt = null;
     this.parts.view.changed(container.podUid);
-    this.tell('stopped', container, now);
+    this.emit('stopped', container, now);
   }
 
   /** The earliest ending wins. */
@@ -206,7 +206,7 @@ export class ContainerLife {
     return text === null ? { ok: true, script: defaultScript } : parseScript(text, config.metadata.attempt);
   }
 
-  private tell(kind: SimRuntimeEvent['kind'], { id, sandboxId, podUid }: SimContainer, at: Micros): void {
+  private emit(kind: SimRuntimeEvent['kind'], { id, sandboxId, podUid }: SimContainer, at: Micros): void {
     this.parts.observe({ kind, at, podUid, sandboxId, containerId: id });
   }
 }

@@ -61,7 +61,7 @@ export interface SimRuntimeOptions {
   /** Whether it supports the policy Strict of supplemental groups; null: not reported, as before containerd 2. Default true. */
   readonly supplementalGroupsPolicy?: boolean | null;
   /** Whether its status has handlers and their features; not before containerd 2. Default true. */
-  readonly tellsHandlers?: boolean;
+  readonly reportsHandlers?: boolean;
   readonly runtimeName?: string;
   /** Whether containers can be checkpointed, as with containerd 2 and CRIU; otherwise UNIMPLEMENTED, as with containerd 1.6. Default true. */
   readonly offersCheckpoints?: boolean;

@@ -39,8 +39,8 @@ export class SandboxLife {
     state.names.set(name, sandbox.id);
     state.sandboxes.set(sandbox.id, sandbox);
     view.sandboxAdded(sandbox);
-    this.tell('created', sandbox, now);
-    this.tell('started', sandbox, now);
+    this.emit('created', sandbox, now);
+    this.emit('started', sandbox, now);
     return answered({ sandboxId: sandbox.id }, latencies.runSandbox);
   }
 
@@ -59,7 +59,7 @@ export class SandboxLife {
     state.sandboxes.delete(sandboxId);
     state.names.delete(sandbox.name);
     view.sandboxRemoved(sandbox);
-    this.tell('deleted', sandbox, now);
+    this.emit('deleted', sandbox, now);
     return answered(null, latencies.remove);
   }
 
@@ -77,10 +77,10 @@ export class SandboxLife {
     if (sandbox.state === 'notReady') return;
     sandbox.state = 'notReady';
     this.parts.view.changed(uidOf(sandbox));
-    this.tell('stopped', sandbox, now);
+    this.emit('stopped', sandbox, now);
   }
 
-  private tell(kind: SimRuntimeEvent['kind'], sandbox: SimSandbox, at: Micros): void {
+  private emit(kind: SimRuntimeEvent['kind'], sandbox: SimSandbox, at: Micros): void {
     this.parts.observe({ kind, at, podUid: uidOf(sandbox), sandboxId: sandbox.id, containerId: sandbox.id });
   }
 }

@@ -192,8 +192,8 @@ export class SimContainerRuntime {
   }
 
   private health(): RuntimeStateOperations['status']['reply'] {
-    const { runtimeHandlers = [], recursiveReadOnlyMounts = true, userNamespaces = true, supplementalGroupsPolicy = true, tellsHandlers = true } = this.options;
-    const names = tellsHandlers ? ['', ...runtimeHandlers] : [];
+    const { runtimeHandlers = [], recursiveReadOnlyMounts = true, userNamespaces = true, supplementalGroupsPolicy = true, reportsHandlers = true } = this.options;
+    const names = reportsHandlers ? ['', ...runtimeHandlers] : [];
     const handlers = names.map((name) => ({ name, recursiveReadOnlyMounts, userNamespaces }));
     return { runtimeReady: this.state.runtimeReady, networkReady: this.state.networkReady, handlers, supplementalGroupsPolicy };
   }

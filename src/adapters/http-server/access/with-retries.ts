@@ -19,8 +19,8 @@ export async function withRetries<T>(times: RetryTimes, signal: AbortSignal, ask
       return await ask();
     } catch (error) {
       if (attempt === tries || signal.aborted || !(error instanceof PortError) || !passing.has(error.kind)) throw error;
-      const told = error.retryAfterMicros === null ? 0 : error.retryAfterMicros / 1000;
-      await delay(Math.max(told, wait * (1 + 0.2 * Math.random())), undefined, { signal });
+      const requestedMillis = error.retryAfterMicros === null ? 0 : error.retryAfterMicros / 1000;
+      await delay(Math.max(requestedMillis, wait * (1 + 0.2 * Math.random())), undefined, { signal });
       wait *= times.factor;
     }
   }

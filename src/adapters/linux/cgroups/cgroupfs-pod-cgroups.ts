@@ -131,7 +131,7 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
   }
 
   private check(name: readonly string[]): void {
-    if (name.length === 0) throw new FileRefusal('invalid-argument', 'the root cgroup is nobody’s');
+    if (name.length === 0) throw new FileRefusal('invalid-argument', 'the root cgroup belongs to no pod');
     name.forEach(checkName);
     if (name.length <= this.root.length || this.root.some((element, i) => name[i] !== element)) {
       throw new FileRefusal('permission-denied', `/${name.join('/')} is not below /${this.root.join('/')}`);

@@ -71,18 +71,18 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
     });
     // A slice that was started now has its directories already, with the initial values.
     const writes = rewrite || started;
-    const told = values === null || !writes ? { values, problem: '' } : await this.setPropertiesTolerantly(name, values, call);
-    const made = await this.plain.ensure({ name: this.options.naming.directories(name), values: told.values, rewrite: writes }, call);
-    return { created: started || made.created, problem: told.problem === '' ? made.problem : told.problem };
+    const applied = values === null || !writes ? { values, problem: '' } : await this.setPropertiesTolerantly(name, values, call);
+    const made = await this.plain.ensure({ name: this.options.naming.directories(name), values: applied.values, rewrite: writes }, call);
+    return { created: started || made.created, problem: applied.problem === '' ? made.problem : applied.problem };
   }
 
   async set({ name, values }: PodCgroupOperations['set']['request'], call: Call): Promise<null> {
-    const told = await this.work('podCgroups.set', name, call, () => this.tell(name, values));
-    return this.plain.set({ name: this.options.naming.directories(name), values: told }, call);
+    const applied = await this.work('podCgroups.set', name, call, () => this.setProperties(name, values));
+    return this.plain.set({ name: this.options.naming.directories(name), values: applied }, call);
   }
 
   /** Answers with the values as systemd keeps them. */
-  private async tell(name: readonly string[], values: CgroupValues): Promise<CgroupValues> {
+  private async setProperties(name: readonly string[], values: CgroupValues): Promise<CgroupValues> {
     const { properties, config } = this.options.settings(values, this.version, await this.options.units.version());
     const withSignatures = properties.map(({ name: property, value }) => ({ name: property, signature: typeof value === 'bigint' ? 't' : 'ay', value }));
     await this.options.units.setProperties(this.unitsOf(name).unit, withSignatures);
@@ -92,7 +92,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
   /** What systemd doesn't take is written to files all the same. */
   private async setPropertiesTolerantly(name: readonly string[], values: CgroupValues, call: Call): Promise<{ readonly values: CgroupValues; readonly problem: string }> {
     try {
-      return { values: await this.work('podCgroups.ensure', name, call, () => this.tell(name, values)), problem: '' };
+      return { values: await this.work('podCgroups.ensure', name, call, () => this.setProperties(name, values)), problem: '' };
     } catch (error) {
       if (!(error instanceof PortError)) throw error;
       return { values, problem: error.message };
@@ -146,7 +146,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
 
   private unitsOf(name: readonly string[]): { readonly unit: string; readonly parent: string } {
     const units = this.options.naming.units(name);
-    if (units === null) throw new FileRefusal('invalid-argument', 'the root cgroup is nobody’s');
+    if (units === null) throw new FileRefusal('invalid-argument', 'the root cgroup belongs to no pod');
     return units;
   }
 
@@ -162,8 +162,8 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
   private work<T>(operation: string, name: readonly string[], call: Call, work: () => Promise<T>): Promise<T> {
     return carryOut(operation, `/${name.join('/')}`, call, async () => {
       const isRoot = name.length === this.root.length && this.root.every((element, i) => name[i] === element);
-      const isTold = operation === 'podCgroups.ensure' || operation === 'podCgroups.set';
-      if (!isTold || !(isRoot || (operation === 'podCgroups.set' && this.reserved.has(name.join('/'))))) this.check(name);
+      const setsValues = operation === 'podCgroups.ensure' || operation === 'podCgroups.set';
+      if (!setsValues || !(isRoot || (operation === 'podCgroups.set' && this.reserved.has(name.join('/'))))) this.check(name);
       try {
         return await work();
       } catch (error) {
@@ -173,7 +173,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
   }
 
   private check(name: readonly string[]): void {
-    if (name.length === 0) throw new FileRefusal('invalid-argument', 'the root cgroup is nobody’s');
+    if (name.length === 0) throw new FileRefusal('invalid-argument', 'the root cgroup belongs to no pod');
     name.forEach(checkName);
     if (name.length <= this.root.length || this.root.some((element, i) => name[i] !== element)) {
       throw new FileRefusal('permission-denied', `/${name.join('/')} is not below /${this.root.join('/')}`);

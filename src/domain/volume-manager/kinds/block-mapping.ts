@@ -22,7 +22,7 @@ export function blockDeviceOf(plugin: string, spec: VolumeSpec, uid: string, roo
 export function recordMapped({ spec, pod, uid, context }: VolumeScene, plugin: string, directory: readonly string[]): void {
   if (pod === null) return;
   const { rootDirectory } = context.nodeFacts;
-  const tell = (what: string) => context.event(pod, null, 'Normal', 'SuccessfulMountVolume', `MapVolume.MapPodDevice succeeded for volume ${goQuote(specName(spec))} ${what}`);
-  tell(`globalMapPath ${goQuote(joinPath(nodePluginsDirectory(rootDirectory), ...directory))}`);
-  tell(`volumeMapPath ${goQuote(podVolumeDeviceDirectory(rootDirectory, uid, escapeName(plugin)))}`);
+  const report = (what: string) => context.event(pod, null, 'Normal', 'SuccessfulMountVolume', `MapVolume.MapPodDevice succeeded for volume ${goQuote(specName(spec))} ${what}`);
+  report(`globalMapPath ${goQuote(joinPath(nodePluginsDirectory(rootDirectory), ...directory))}`);
+  report(`volumeMapPath ${goQuote(podVolumeDeviceDirectory(rootDirectory, uid, escapeName(plugin)))}`);
 }

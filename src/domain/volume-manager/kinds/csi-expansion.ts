@@ -48,7 +48,7 @@ function decide(work: ExpandWork, scene: VolumeScene): VolumeStep {
     case 'capabilities':
       return scene.ask('csiNode.capabilities', { endpoint }, csiTimeout);
     case 'progress': {
-      const body = expansion.isRecoverable && !expansion.isTold ? inProgressPatch(work.claim) : null;
+      const body = expansion.isRecoverable && !expansion.isReported ? inProgressPatch(work.claim) : null;
       if (body !== null) return patch(scene, work, body);
       work.phase = 'secret';
       return decide(work, scene);
@@ -101,7 +101,7 @@ function knowsCapabilities(work: ExpandWork, outcome: Outcome<readonly string[]>
   work.phase = 'progress';
   if (outcome.value.includes('EXPAND_VOLUME')) return null;
   const expansion = expansionOf(scene.spec, work.claim);
-  if (expansion?.isRecoverable === true && !expansion.isTold) return failed('Expander.NodeExpand found CSI plugin does not support node expansion', 'transient');
+  if (expansion?.isRecoverable === true && !expansion.isReported) return failed('Expander.NodeExpand found CSI plugin does not support node expansion', 'transient');
   scene.resized(volumeBytes(scene.spec));
   return done;
 }
@@ -116,7 +116,7 @@ function expanded(work: ExpandWork, outcome: Reply<AgentOperations>['outcome'], 
       'FileSystemResizeSuccessful',
       `MountVolume.NodeExpandVolume succeeded for volume ${goQuote(specName(scene.spec))} ${scene.context.nodeName}`,
     );
-    work.phase = expansion?.isTold === true ? 'over' : 'finish';
+    work.phase = expansion?.isReported === true ? 'over' : 'finish';
     if (work.phase === 'over') scene.resized(volumeBytes(scene.spec));
     return null;
   }
@@ -126,7 +126,7 @@ function expanded(work: ExpandWork, outcome: Reply<AgentOperations>['outcome'], 
     scene.resized('refused');
     return done;
   }
-  if (csiCallFailed(kind, '').certainty === 'uncertain' || expansion?.isRecoverable !== true || expansion.isTold) return failed(message, 'transient');
+  if (csiCallFailed(kind, '').certainty === 'uncertain' || expansion?.isRecoverable !== true || expansion.isReported) return failed(message, 'transient');
   work.failure = { message, isInfeasible: infeasible.includes(kind) };
   work.phase = 'fail';
   return null;

@@ -36,15 +36,15 @@ export function reportSlowWalk(walk: GroupWalk, scene: VolumeScene, place: Volum
     return;
   }
   walk.isProgressReported = true;
-  tell(scene, place, ` is taking longer than expected, ${advice}`);
+  report(scene, place, ` is taking longer than expected, ${advice}`);
 }
 
 export function reportProgress({ outcome }: Reply<AgentOperations>, scene: VolumeScene, place: VolumePlace): void {
   const files = outcome.ok ? (outcome.value as AgentOperations['volumeMounts.ownershipProgress']['reply']) : null;
-  if (files !== null) tell(scene, place, `, processed ${files} files.`);
+  if (files !== null) report(scene, place, `, processed ${files} files.`);
 }
 
-function tell({ pod, context }: VolumeScene, place: VolumePlace, what: string): void {
+function report({ pod, context }: VolumeScene, place: VolumePlace, what: string): void {
   if (pod === null || place.kind !== 'pod') return;
   const directory = [place.uid, 'volumes', place.plugin, place.volume, ...(place.inner === null ? [] : [place.inner])].join('/');
   context.event(pod, null, 'Warning', reason, `Setting volume ownership for ${directory}${what}`);

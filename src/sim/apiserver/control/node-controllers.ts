@@ -15,7 +15,7 @@ const pressures: readonly (readonly [condition: string, taint: string])[] = [
   ['PIDPressure', 'pid-pressure'],
   ['NetworkUnavailable', 'network-unavailable'],
 ];
-const ours: ReadonlySet<string> = new Set([...pressures.map(([, taint]) => taint), 'not-ready', 'unreachable', 'unschedulable'].map((name) => `${prefix}${name}`));
+const managedTaints: ReadonlySet<string> = new Set([...pressures.map(([, taint]) => taint), 'not-ready', 'unreachable', 'unschedulable'].map((name) => `${prefix}${name}`));
 /** Conditions that a kubelet answers for. */
 const kubeletConditions: readonly string[] = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
@@ -40,9 +40,9 @@ export function reconcileTaints({ store, state, now }: ControlContext): void {
     const node = object as unknown as Node;
     const taints = node.spec?.taints ?? [];
     const wanted = conditionTaints(node);
-    const isOurs = (taint: Taint): boolean => ours.has(taint.key) && taint.effect === 'NoSchedule';
-    const kept = taints.filter((taint) => !isOurs(taint) || wanted.some(({ key }) => key === taint.key));
-    const added = wanted.filter(({ key }) => !kept.some((taint) => taint.key === key && isOurs(taint))).map((taint) => ({ ...taint, timeAdded: formatRfc3339(instantOf(now)) }));
+    const isManaged = (taint: Taint): boolean => managedTaints.has(taint.key) && taint.effect === 'NoSchedule';
+    const kept = taints.filter((taint) => !isManaged(taint) || wanted.some(({ key }) => key === taint.key));
+    const added = wanted.filter(({ key }) => !kept.some((taint) => taint.key === key && isManaged(taint))).map((taint) => ({ ...taint, timeAdded: formatRfc3339(instantOf(now)) }));
     const next = [...kept, ...added];
     if (canonicalJson(next) === canonicalJson(taints)) continue;
     const { taints: _old, ...spec } = (object.spec ?? {}) as { readonly taints?: unknown };
