@@ -294,7 +294,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     }
     if (++wakes.count <= maxWakesAtOnce) return;
     const due = kernel.data().wakes.flatMap(([address, at]) => (at <= this.now ? [address] : []));
-    assert(false, `${name} is woken again and again, and time does not go on: ${due.slice(0, 10).join(', ')}`);
+    assert(false, `${name} is woken again and again, and time stands still: ${due.slice(0, 10).join(', ')}`);
   }
 
   private carryOut(node: WorldNode<State, Event, Ops>, input: Event | Reply<Ops> | null, output: Output<Ops>): void {

@@ -68,7 +68,7 @@ t.test('who may come in', (t) =>
     const { url, caCertificate: ca } = server;
     const admin = pairOf(server.kubeconfig());
     const create = (path: string, object: unknown) => ask(`${server.httpUrl}${path}`, '', { method: 'POST', headers: json, body: JSON.stringify(object) });
-    t.equal((await create('/api/v1/namespaces/kube-system/secrets', bootstrapSecret)).code, 201, 'without TLS everybody is the administrator');
+    t.equal((await create('/api/v1/namespaces/kube-system/secrets', bootstrapSecret)).code, 201, 'without TLS each client is the administrator');
     const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
     const account = (await create('/api/v1/namespaces/default/serviceaccounts/default/token', { kind: 'TokenRequest', spec: {} })).body.status as { token: string };
     const cases: readonly (readonly [string, string, Asked, number, RegExp])[] = [

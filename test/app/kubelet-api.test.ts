@@ -226,7 +226,7 @@ t.test('a node that is open says so in one line', async (t) => {
   const stage = await serving(t);
   await stage.start();
   const lines = stage.log.lines.filter((line) => line.startsWith('warn THIS NODE IS OPEN: '));
-  t.match(lines, [/whoever can authenticate on 127\.0\.0\.1:\d+ may do everything/]);
+  t.match(lines, [/any client that can authenticate on 127\.0\.0\.1:\d+ may do everything/]);
   t.equal(lines.length, 1);
 });
 

@@ -4,8 +4,8 @@ import { opennessWarning, tlsWarnings } from '../../src/domain/configuration/ser
 import { load, type Situation } from './configuration-situations.js';
 
 const closed = 'authentication: {anonymous: {enabled: false}}\nauthorization: {mode: Webhook}\n';
-const commands = 'whoever reaches it on 0.0.0.0:10250 may run commands in every container (authentication.anonymous.enabled with authorization.mode AlwaysAllow)';
-const reading = 'whoever reaches 0.0.0.0:10255 may read all pods and numbers, without TLS (readOnlyPort)';
+const commands = 'any client that reaches it on 0.0.0.0:10250 may run commands in every container (authentication.anonymous.enabled with authorization.mode AlwaysAllow)';
+const reading = 'any client that reaches 0.0.0.0:10255 may read all pods and numbers, without TLS (readOnlyPort)';
 
 const rows: readonly (readonly [what: string, situation: Situation, warning: string | null])[] = [
   ['no configuration file: the defaults of old', {}, `THIS NODE IS OPEN: ${commands}; ${reading}`],
@@ -13,7 +13,7 @@ const rows: readonly (readonly [what: string, situation: Situation, warning: str
   [
     'no configuration file, and who is anonymous shut out',
     { flags: ['--anonymous-auth=false'] },
-    `THIS NODE IS OPEN: whoever can authenticate on 0.0.0.0:10250 may do everything (authorization.mode AlwaysAllow); ${reading}`,
+    `THIS NODE IS OPEN: any client that can authenticate on 0.0.0.0:10250 may do everything (authorization.mode AlwaysAllow); ${reading}`,
   ],
   ['a configuration file: the defaults of now', { file: '' }, null],
   ['a configuration file that says so', { file: closed }, null],
@@ -23,7 +23,7 @@ const rows: readonly (readonly [what: string, situation: Situation, warning: str
   [
     'another address and port',
     { file: 'address: 127.0.0.1\nport: 1234\nauthorization: {mode: AlwaysAllow}\n' },
-    'THIS NODE IS OPEN: whoever can authenticate on 127.0.0.1:1234 may do everything (authorization.mode AlwaysAllow)',
+    'THIS NODE IS OPEN: any client that can authenticate on 127.0.0.1:1234 may do everything (authorization.mode AlwaysAllow)',
   ],
   ['no server', { flags: ['--enable-server=false'] }, null],
 ];

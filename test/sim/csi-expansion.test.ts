@@ -59,7 +59,9 @@ class GrowingRun extends VolumeRun {
   claimSaid(reason: string): string[] {
     return this.cluster
       .node()
-      .host.state.events.flatMap(({ record: { involvedObject, reason: notified, message } }) => (involvedObject.kind === 'PersistentVolumeClaim' && notified === reason ? [message] : []));
+      .host.state.events.flatMap(({ record: { involvedObject, reason: found, message } }) =>
+        involvedObject.kind === 'PersistentVolumeClaim' && found === reason ? [message] : [],
+      );
   }
 }
 

@@ -6,5 +6,5 @@ import { second } from './sim-pods.js';
 
 t.test('whoever wakes itself for ever is named', async (t) => {
   const agent = planted({ after: (_state, turn) => turn.wakeAt({ machine: 'sync', key: 'nobody' }, turn.now) });
-  t.throws(() => new SimCluster({ seed: 1, agent }).run(second), /node is woken again and again, and time does not go on: sync\/nobody/);
+  t.throws(() => new SimCluster({ seed: 1, agent }).run(second), /node is woken again and again, and time stands still: sync\/nobody/);
 });

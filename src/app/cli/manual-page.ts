@@ -23,8 +23,8 @@ const after: readonly (readonly [string, string])[] = [
   [
     'EXIT STATUS',
     definitions([
-      ['0', 'Ended by SIGTERM or SIGINT; pods go on running. Also when another process wanted the lock file and --exit-on-lock-contention is set.'],
-      ['1', 'A flag or a setting was refused, or the agent could not start or go on. The last line on standard error says why.'],
+      ['0', 'Ended by SIGTERM or SIGINT; pods keep running. Also when another process wanted the lock file and --exit-on-lock-contention is set.'],
+      ['1', 'A flag or a setting was refused, or the agent could not start or continue. The last line on standard error says why.'],
     ]),
   ],
   [

@@ -10,12 +10,12 @@ const usage = `usage: kubelet-ctl mock-apiserver [--bind HOST:PORT] [--http HOST
 An apiserver in memory, for kubectl, agents and tests. What it stores is gone with it.
 
   --bind HOST:PORT             HTTPS (default 127.0.0.1:6443; port 0: any that is free)
-  --http HOST:PORT             plain HTTP beside it, where everybody is the administrator
+  --http HOST:PORT             plain HTTP beside it, where each client is the administrator
   --kubeconfig-out FILE        writes the administrator's kubeconfig (default: none)
   --node-kubeconfig NODE=FILE  writes a kubeconfig with which a kubelet is that node; may be given several times
   --token TOKEN=USER[:GROUP..] a bearer token that is good from the start; may be given several times
   --no-scheduler               pods wait for a scheduler of yours
-  --no-authorization           everybody may do everything
+  --no-authorization           each client may do everything
   --speed N                    N seconds of the server in one (default 1)
   --seed N                     what uids are drawn from (default 1)
   --server-version vX.Y.Z      what it says it is (default ${mockVersion})

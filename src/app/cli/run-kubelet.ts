@@ -99,7 +99,7 @@ function openNative(isRequired: boolean): NativeLinux {
 async function supervised(daemon: Daemon, logger: Logger, signalled: Promise<void>): Promise<number> {
   const end = await Promise.race([daemon.ended, signalled.then(() => ({ kind: 'signalled' }) as const)]);
   if (end.kind === 'failed') return exitCodes.failed;
-  logger.log('info', end.kind === 'contended' ? 'Another process wants the lock file, stopping' : 'Stopping, containers go on running');
+  logger.log('info', end.kind === 'contended' ? 'Another process wants the lock file, stopping' : 'Stopping, containers keep running');
   setTimeout(() => process.exit(exitCodes.stopped), stopMillis).unref();
   await daemon.stop();
   return end.kind === 'contended' ? exitCodes.lockContention : exitCodes.stopped;

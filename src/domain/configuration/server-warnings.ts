@@ -9,8 +9,9 @@ export function opennessWarning({ enableServer, authentication, authorization, r
   const isAnonymous = authentication.anonymous.enabled;
   const isFree = authorization.mode === 'AlwaysAllow';
   const server = `on ${address}:${port}`;
+  const commands = `any client that reaches it ${server} may run commands in every container (authentication.anonymous.enabled with authorization.mode AlwaysAllow)`;
   const open = [
-    ...(isAnonymous && isFree ? [`any client that reaches it ${server} may run commands in every container (authentication.anonymous.enabled with authorization.mode AlwaysAllow)`] : []),
+    ...(isAnonymous && isFree ? [commands] : []),
     ...(!isAnonymous && isFree ? [`any client that can authenticate ${server} may do everything (authorization.mode AlwaysAllow)`] : []),
     ...(readOnlyPort === 0 ? [] : [`any client that reaches ${address}:${readOnlyPort} may read all pods and numbers, without TLS (readOnlyPort)`]),
   ];

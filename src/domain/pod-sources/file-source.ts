@@ -102,7 +102,7 @@ export function manifestsChanged(state: FileSourceState, events: readonly FileWa
       case 'gone':
       case 'failed':
         // The path was replaced, moved or unmounted: watch the new path, then list it.
-        if (event.kind === 'failed') context.turn.log('warn', 'the watch of the manifest path failed, going on by listing it', { path: state.settings.path, err: event.message });
+        if (event.kind === 'failed') context.turn.log('warn', 'the watch of the manifest path failed, it is listed instead', { path: state.settings.path, err: event.message });
         state.isWatched = false;
         state.watchRetryAt = 0;
         state.nextListAt = 0;

@@ -14,7 +14,7 @@ import type { SubPathPreparation } from './sub-path-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 
 /** The result of a check, a plan or an answer. */
-type Progress = 'asked' | 'go on' | 'done' | { readonly failure: string };
+type Progress = 'asked' | 'continue' | 'done' | { readonly failure: string };
 
 interface Scene {
   readonly uid: string;
@@ -30,13 +30,13 @@ export function decideSubPaths(
   env: readonly EnvVariable[] | null,
   volumes: Scene['volumes'],
   context: SyncContext,
-): Exclude<Progress, 'go on'> {
+): Exclude<Progress, 'continue'> {
   const { subPaths, container } = start;
   subPaths.pending ??= env === null ? [] : [...subPathUses(container, env)];
   const scene = { uid, containerName: container.name, volumes, context };
   for (let use = subPaths.pending[0]; use !== undefined; use = subPaths.pending[0]) {
     const progress = work(subPaths, use, scene);
-    if (progress !== 'go on') return progress;
+    if (progress !== 'continue') return progress;
   }
   return 'done';
 }
@@ -59,7 +59,7 @@ function lookForPath(preparation: SubPathPreparation, use: SubPathUse, volumePat
   const presence = subPathPresence(volumePath, use.subPath, preparation.known);
   if (typeof presence !== 'string') return look(preparation, presence.path, scene);
   preparation.phase = presence === 'present' ? 'mount' : 'directory';
-  return 'go on';
+  return 'continue';
 }
 
 function makeDirectory(preparation: SubPathPreparation, { subPath, volumeName }: SubPathUse, volumePath: string, scene: Scene): Progress {
@@ -119,19 +119,19 @@ function carryOut(steps: Extract<ReturnType<typeof planSubPathMount>, { kind: 'p
 }
 
 /** Earlier checks are outdated. */
-function directoryMade(preparation: SubPathPreparation): 'go on' {
+function directoryMade(preparation: SubPathPreparation): 'continue' {
   preparation.known = new Map();
   preparation.phase = 'mount';
-  return 'go on';
+  return 'continue';
 }
 
-function next(preparation: SubPathPreparation): 'go on' {
+function next(preparation: SubPathPreparation): 'continue' {
   preparation.pending?.shift();
   preparation.phase = 'present';
   preparation.known = new Map();
   preparation.rootMode = null;
   preparation.mounted = null;
-  return 'go on';
+  return 'continue';
 }
 
 function refused(reason: string, failure: string, { uid, containerName, context }: Scene): { readonly failure: string } {

@@ -60,7 +60,7 @@ export function summaryReplied(context: AgentContext, { outcome }: AnswerOf<'nod
   }
   const { summary, dedicatedImageFs } = outcome.value;
   if (dedicatedImageFs === null && context.state.eviction.loop.layout === null) {
-    context.turn.log('error', 'Eviction manager: failed to check if we have separate image filesystem', { err: 'the file system of the images cannot be told' });
+    context.turn.log('error', 'Eviction manager: failed to check if we have separate image filesystem', { err: 'the file system of the images is unknown' });
   }
   // A CRI runtime never reports a separate file system for containers.
   const layout: FileSystemLayout | null = dedicatedImageFs === null ? null : { dedicatedImageFs, splitContainerFs: false };
@@ -93,7 +93,7 @@ function happen(context: AgentContext, event: EvictionLoopEvent): void {
   if (loop.phase.kind !== 'killing') eviction.killsEndAt = null;
   for (const action of actions) act(context, action, before);
   if (before.phase.kind === 'remeasuring' && loop.phase.kind === 'resting' && event.type === 'measured')
-    context.turn.log('info', 'Eviction manager: the shortage was met by what nobody uses, or nobody may be evicted');
+    context.turn.log('info', 'Eviction manager: unused images and containers were enough, or no pod may be evicted');
 }
 
 function act(context: AgentContext, action: EvictionAction, before: EvictionLoop): void {

@@ -96,7 +96,7 @@ function tell({ state, turn }: AgentContext, { reconcile }: AlignmentState): voi
 export function cpuUpdateReplied(context: AgentContext, containerId: string, reply: AnswerOf<'containers.updateResources'>): void {
   const { alignment } = context.state;
   const item = alignment?.reconcile.updating.get(containerId);
-  assert(alignment !== null && item !== undefined, 'a container was told its CPUs that nobody knows', containerId);
+  assert(alignment !== null && item !== undefined, 'CPUs of a container were set that no assignment has', containerId);
   const { reconcile, cpu } = alignment;
   reconcile.updating.delete(containerId);
   if (item.replaced) reconcile.dirty = true;
