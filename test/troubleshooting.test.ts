@@ -9,7 +9,7 @@ const textsBelow = (directory: string): string =>
     .filter((path) => path.endsWith('.ts'))
     .map((path) => readFileSync(join(root, directory, path), 'utf8'))
     .join('\n');
-const [sources, families] = [textsBelow('src'), textsBelow('src/adapters/metrics')];
+const [sources, families] = [textsBelow('src'), textsBelow('src/ports/outbound/metrics') + textsBelow('src/adapters/metrics')];
 const [sentEvents = ''] = readFileSync(join(root, 'docs/events.md'), 'utf8').split('## Not sent yet');
 
 type Column = 'event' | 'metric' | 'log line';
