@@ -113,7 +113,7 @@ export type {
 export { AssertionFailed } from './kernel/assert.js';
 export { type Divergence, outputText, type RecordedStep, replay } from './kernel/flight-recorder.js';
 export { type Input, Kernel, type LogLine, type Output } from './kernel/kernel.js';
-export type { Address, Command, CommandFor, LogFields, LogLevel, Machine, Reply, ReplyFor, Turn, Wake } from './kernel/machine.js';
+export type { Address, Command, CommandFor, LogFields, LogLevel, Machine, Reply, ReplyFor, ReplyTo, Turn, Wake } from './kernel/machine.js';
 export type { LeaseKeeper } from './lease/lease-keeper.js';
 export type { LeaseCall, LeaseRenewal } from './lease/lease-renewal.js';
 export type { LogRotationPolicy } from './logs/log-rotation.js';

@@ -1,4 +1,4 @@
-// The public exports of the streaming adapter: SPDY/3.1 and WebSocket, for servers and proxies.
+// The public exports of the streaming adapter: WebSocket for clients, SPDY/3.1 towards runtimes and in tunnels.
 export {
   type CommandOutcome,
   type CommandSession,
@@ -6,10 +6,9 @@ export {
   channelProtocols,
   commandProtocols,
   commandVersion,
+  ended,
   outcomeText,
   readSizes,
-  spdyCommand,
-  streamCreationMillis,
   type TerminalSize,
   webSocketCommand,
   webSocketProtocol,
@@ -21,6 +20,6 @@ export { SpdyHeaderReader, type SpdyHeaders, SpdyHeaderWriter } from './spdy-hea
 export type { SpdyStream } from './spdy-stream.js';
 export { closableChannels, outcomeOf, translateCommand } from './translate-command.js';
 export { offeredInTunnel, type TunnelRefusal, tunnelSpdy } from './tunnel-spdy.js';
-export { negotiate, offeredStreamProtocols, spdyUpgrade, switchToSpdy } from './upgrade.js';
+export { spdyUpgrade } from './upgrade.js';
 export { acceptChannels, acceptTunnel, offeredProtocols, type WebSocketChannels } from './web-socket.js';
 export { WriteGate } from './write-gate.js';

@@ -1,5 +1,5 @@
-// The server's side of a command's streams, for each client protocol: SPDY/3.1 with v1 to v5 of the remote command protocol, or WebSocket
-// channels (spec/containers-and-cri.md, 18).
+// The server's side of a command's streams: WebSocket channels with each version of the remote command protocol (spec/containers-and-cri.md, 18).
+// The table has the protocols over SPDY, too, which only the mock runtime serves.
 //
 // | protocol | error stream                                         | terminal sizes | end of input                            |
 // |----------|------------------------------------------------------|----------------|-----------------------------------------|
@@ -8,12 +8,9 @@
 // | v4       | a Status in JSON; the exit code as a cause           | yes            | the same                                |
 // | v5       | the same                                             | yes            | WebSocket, too: 255 and the channel     |
 //
-// Invariants: with a terminal no stderr stream is expected; a session whose streams don't arrive within `creationMillis` ends; the outcome is
-// sent once, after all output.
+// Invariants: with a terminal no stderr stream is expected; the outcome is sent once, after all output.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { SpdyConnection } from './spdy-connection.js';
-import type { SpdyStream } from './spdy-stream.js';
 import { acceptChannels, type ChannelProtocol, offeredProtocols, type WebSocketChannels } from './web-socket.js';
 
 export interface CommandWishes {
@@ -52,8 +49,6 @@ export const channelProtocols: ReadonlyMap<string, ChannelProtocol> = new Map([
   ['v4.base64.channel.k8s.io', { base64: true, ends: false }],
   ['v5.channel.k8s.io', { base64: false, ends: true }],
 ]);
-/** How long a client may take to make its streams. */
-export const streamCreationMillis = 30_000;
 /** Terminal sizes are not longer. */
 const sizeBytesMax = 1024;
 
@@ -91,71 +86,12 @@ async function finishChannels(channels: WebSocketChannels, error: Writable, outp
   await channels.closed;
 }
 
-/** null: the client did not create its streams in time, or is gone. @param protocol one of `commandProtocols` */
-export function spdyCommand(socket: Duplex, head: Buffer, protocol: string, wishes: CommandWishes, creationMillis = streamCreationMillis): Promise<CommandSession | null> {
-  const version = commandVersion(protocol);
-  const expected = new Set(['error', ...(wishes.stdin ? ['stdin'] : []), ...(wishes.stdout ? ['stdout'] : []), ...(wishes.stderr && !wishes.tty ? ['stderr'] : [])]);
-  if (wishes.tty && version >= 3) expected.add('resize');
-  const streams = new Map<string, SpdyStream>();
-  return new Promise((resolve) => {
-    const connection = new SpdyConnection(
-      socket,
-      {
-        role: 'server',
-        streamsMax: 16,
-        accept: (stream) => {
-          const type = stream.headers.get('streamtype') ?? '';
-          if (!expected.has(type) || streams.has(type)) return false;
-          streams.set(type, stream);
-          if (streams.size === expected.size) {
-            clearTimeout(late);
-            // Not before the last one is answered.
-            setImmediate(() => resolve(spdySession(connection, streams, version)));
-          }
-          return true;
-        },
-      },
-      head,
-    );
-    const late = setTimeout(() => {
-      resolve(null);
-      connection.close();
-    }, creationMillis);
-    void connection.closed.then(() => {
-      clearTimeout(late);
-      resolve(null);
-    });
-  });
-}
-
-function spdySession(connection: SpdyConnection, streams: ReadonlyMap<string, SpdyStream>, version: number): CommandSession {
-  const stream = (type: string) => streams.get(type) ?? null;
-  // Nothing comes on them, but for their end.
-  for (const type of ['stdout', 'stderr', 'error']) stream(type)?.resume();
-  return {
-    stdin: stream('stdin'),
-    stdout: stream('stdout'),
-    stderr: stream('stderr'),
-    resize: stream('resize'),
-    closed: connection.closed,
-    async finish(outcome) {
-      await Promise.all([ended(stream('stdout')), ended(stream('stderr'))]);
-      const text = outcomeText(outcome, version >= 4);
-      if (text !== '') stream('error')?.write(text);
-      await ended(stream('error'));
-      await Promise.all([ended(stream('stdin')), ended(stream('resize'))]);
-      connection.close();
-      await connection.closed;
-    },
-  };
-}
-
 export function commandVersion(protocol: string): number {
   return Number(/^v(\d)\./.exec(protocol)?.[1] ?? '1');
 }
 
 /** Resolves when the written data was sent, or never will be. */
-function ended(stream: Writable | null): Promise<void> {
+export function ended(stream: Writable | null): Promise<void> {
   return new Promise((resolve) => {
     if (stream === null || stream.destroyed || stream.writableFinished) {
       resolve();

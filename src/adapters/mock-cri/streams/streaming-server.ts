@@ -16,12 +16,7 @@ import {
   type CommandWishes,
   channelProtocols,
   commandProtocols,
-  negotiate,
-  offeredStreamProtocols,
-  spdyCommand,
   spdyUpgrade,
-  streamCreationMillis,
-  switchToSpdy,
   webSocketCommand,
   webSocketProtocol,
 } from '../../streaming/index.js';
@@ -30,6 +25,8 @@ import { type Answer, ready, refusal } from '../rpc.js';
 import { attachSession, execSession } from './container-sessions.js';
 import { MockFiles } from './mock-files.js';
 import { type ForwardPlan, spdyForwards, webSocketForwards } from './port-forwards.js';
+import { spdyCommand, streamCreationMillis } from './spdy-command.js';
+import { negotiate, offeredStreamProtocols, switchToSpdy } from './spdy-upgrade.js';
 
 type Asked =
   | { readonly kind: 'exec'; readonly container: SimContainer; readonly wishes: CommandWishes; readonly command: readonly string[] }
