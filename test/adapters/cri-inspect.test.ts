@@ -161,6 +161,7 @@ t.test('containers', async (t) => {
 });
 
 const nothing: Told['containers'] = {};
+const otherPod = { ...labels, 'io.kubernetes.pod.uid': 'v' };
 const failures: readonly (readonly [told: Told, kind: string, message: RegExp])[] = [
   [{ sandboxes: { a: status.UNAVAILABLE, b: ready }, containers: nothing }, 'unavailable', /^refused a$/],
   [{ sandboxes: { a: ready }, containers: { b: status.UNKNOWN } }, 'unknown', /^refused b$/],
@@ -177,6 +178,12 @@ const failures: readonly (readonly [told: Told, kind: string, message: RegExp])[
   [{ sandboxes: {}, containers: { a: { createdAt: 0n } } }, 'internal', /^status\.CreatedAt is not set$/],
   [{ sandboxes: {}, containers: { a: { image: { image: '' } } } }, 'internal', /^status\.Image is not set$/],
   [{ sandboxes: {}, containers: { a: { imageRef: '' } } }, 'internal', /^status\.ImageRef is not set$/],
+  [{ sandboxes: { '': ready }, containers: nothing }, 'internal', /^the list has a sandbox whose Id is not set$/],
+  [{ sandboxes: { a: ready }, containers: { '': {} } }, 'internal', /^the list has a container "c" whose Id is not set$/],
+  [{ sandboxes: { a: { ...ready, id: 'b' } }, containers: nothing }, 'internal', /^status\.Id is not the one that was asked for$/],
+  [{ sandboxes: {}, containers: { a: { id: 'b' } } }, 'internal', /^status\.Id is not the one that was asked for$/],
+  [{ sandboxes: { a: { ...ready, labels: otherPod } }, containers: nothing }, 'internal', /^the list has it for pod "u", and its status for pod "v"$/],
+  [{ sandboxes: {}, containers: { a: { labels: otherPod } } }, 'internal', /^the list has it for pod "u", and its status for pod "v"$/],
 ];
 
 t.test('one failure other than absence fails the whole look', async (t) => {

@@ -63,9 +63,18 @@ function protocolsOf(way: Way, place: Place): readonly Protocol[] {
 }
 
 export async function runRound(t: Test, sessions: Sessions, round: Round, plan: LongStreamPlan): Promise<void> {
-  const { way, reader } = round;
   const stream = await opened(sessions, round, plan);
   const pings = setInterval(() => stream.ping(), plan.lateMillis / 5);
+  try {
+    await compareStreams(t, stream, round, plan);
+  } finally {
+    clearInterval(pings);
+    stream.close();
+  }
+}
+
+async function compareStreams(t: Test, stream: LongStream, round: Round, plan: LongStreamPlan): Promise<void> {
+  const { way, reader } = round;
   const writes = way !== 'output of a command';
   const written = writes ? writePattern(stream.input, plan.bytes) : Promise.resolve();
   if (round.inputEnd === 'early') void written.then(() => stream.input.end());
@@ -77,8 +86,6 @@ export async function runRound(t: Test, sessions: Sessions, round: Round, plan: 
   const outcome = await said;
   if (round.inputEnd === 'late') stream.input.end();
   if (outcome !== null) t.match(outcome, /"status":"Success"/, `${name(round)}: the outcome`);
-  clearInterval(pings);
-  stream.close();
 }
 
 async function opened(sessions: Sessions, { way, protocol }: Round, { bytes, port }: LongStreamPlan): Promise<LongStream> {

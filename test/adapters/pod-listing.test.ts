@@ -105,3 +105,22 @@ t.test('bytes that are no list end in an error or a list, and leave the last lis
     { numRuns: 2_000 },
   );
 });
+
+t.test('items without an id, or with that of another pod, stay with their pods', async (t) => {
+  const item = (id: string, uid: string) => Container.fromPartial({ id, labels: { ...labelsOf(0), 'io.kubernetes.pod.uid': uid } });
+  const bytes = (...containers: ReturnType<typeof item>[]): Buffer => Buffer.from(ListContainersResponse.encode({ containers }).finish());
+  const idsIn = (listing: PodListing) => Object.fromEntries(listing.pods.map(({ uid, containers }) => [uid, containers.map(({ id }) => id)]));
+  const rows = [
+    [[item('', 'a'), item('', 'b'), item('c', 'b')], { a: [''], b: ['', 'c'] }],
+    [[item('c', 'a'), item('c', 'b')], { a: ['c'], b: ['c'] }],
+    [[item('c', 'a'), item('c', 'a')], { a: ['c'] }],
+    [[item('c', 'a')], { a: ['c'] }],
+  ] as const;
+  const kept = new PodListing();
+  for (const [items, expected] of rows) {
+    for (const listing of [kept, new PodListing()]) {
+      listing.update(Buffer.alloc(0), bytes(...items));
+      t.strictSame(idsIn(listing), expected);
+    }
+  }
+});

@@ -1,7 +1,7 @@
 // Removes everything that a private containerd and its containers left on the machine, found by the run's own directory and network name.
 // Invariant: touches only objects with that directory or name; every step runs, and running it again is harmless.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 const killTimeMs = 10_000;
@@ -11,7 +11,7 @@ const cniResults = '/var/lib/cni/results';
 export interface Leftovers {
   readonly processes: readonly number[];
   readonly mounts: readonly string[];
-  /** Loop devices that show a file of the run's. */
+  /** Loop devices that show a file of the run's, and those over such a device. */
   readonly loops: readonly string[];
   readonly bridge: boolean;
   readonly cgroups: readonly string[];
@@ -148,8 +148,39 @@ function mountsBelow(path: string): string[] {
     .filter((mountpoint) => mountpoint.startsWith(`${path}/`));
 }
 
+/** Those over others come first: a device that another one holds open is only let go with that one. */
 export function loopsBelow(path: string): string[] {
-  return namesIn('/sys/block').flatMap((name) => (read(`/sys/block/${name}/loop/backing_file`).startsWith(`${path}/`) ? [`/dev/${name}`] : []));
+  const found = namesIn('/sys/block').flatMap((name) => (read(`/sys/block/${name}/loop/backing_file`).startsWith(`${path}/`) ? [`/dev/${name}`] : []));
+  if (found.length === 0) return found;
+  const devices = loopDevices();
+  // A device's file that was bind-mounted below the path shows as `/` once that mount is detached: such a loop device is found by its file.
+  for (let known = new Set(found); ; known = new Set(found)) {
+    const files = new Set(found.map(fileOf));
+    found.unshift(...devices.flatMap(({ name, file }) => (files.has(file) && !known.has(name) ? [name] : [])));
+    if (found.length === known.size) return found;
+  }
+}
+
+/** Each with the file that it shows, as `fileOf` names it. */
+function loopDevices(): { readonly name: string; readonly file: string }[] {
+  const { stdout } = spawnSync('losetup', ['--list', '--noheadings', '--raw', '--output', 'NAME,BACK-MAJ:MIN,BACK-INO'], { encoding: 'utf8' });
+  return linesOf(stdout ?? '').map((line) => {
+    const [name = '', device = '', inode = ''] = line.split(/\s+/);
+    // Its columns are padded, and the padding is escaped.
+    return { name, file: `${device.replaceAll('\\x20', '')} ${inode}` };
+  });
+}
+
+/** The file system and inode of a path, as losetup writes them; a path that is gone is no device's file. */
+function fileOf(path: string): string {
+  try {
+    const { dev, ino } = statSync(path);
+    // As the kernel packs a device number: twelve bits of the major one, twenty of the minor one, apart.
+    const [major, minor] = [(dev >> 8) & 0xfff, (dev & 0xff) | ((dev >> 12) & 0xfff00)];
+    return `${major}:${minor} ${ino}`;
+  } catch {
+    return path;
+  }
 }
 
 /** The portmap plugin marks its rules with the network's name. */

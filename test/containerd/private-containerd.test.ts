@@ -1,11 +1,12 @@
 // The fixture itself: it starts, has its images, survives a restart of the daemon with its containers, and leaves nothing behind.
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { PodSandboxConfig, RuntimeServiceService } from '../../src/adapters/cri/gen/cri-runtime-v1.js';
-import { leftoversOf, loopsBelow, type RunNames } from './leftovers.js';
+import { leftoversOf, loopsBelow, type RunNames, removeEverythingOf } from './leftovers.js';
 import { PrivateContainerd, skipWithoutContainerd } from './private-containerd.js';
 import { RuntimeClient } from './runtime-client.js';
 
@@ -73,4 +74,37 @@ t.test('what a killed test process left is cleaned by the next start', { skip },
   t.notMatch(containerd.ctr('containers', 'list', '--quiet'), /abandoned/);
   t.strictSame(loopsBelow(run.path), [], 'its loop device is let go');
   if (!isTheSame) t.strictSame(leftoversOf(run), nothing);
+});
+
+t.test('a loop device over one of a run is found and let go, and no other is', { skip: skip !== false ? skip : hasLoops ? false : 'the host has no loop devices' }, async (t) => {
+  const run = { path: mkdtempSync(join(tmpdir(), 'kubelet-ts-loops-')), network: 'none', cgroupRoot: '/kubelet-ts-loops' };
+  const other = mkdtempSync(join(tmpdir(), 'kubelet-ts-loops-other-'));
+  t.teardown(() => {
+    for (const loop of loopsBelow(other)) execFileSync('losetup', ['--detach', loop]);
+    rmSync(other, { recursive: true });
+  });
+  const over = (file: string): string => execFileSync('losetup', ['--find', '--show', file], { encoding: 'utf8' }).trim();
+  const image = (directory: string): string => {
+    const file = join(directory, 'image');
+    writeFileSync(file, '');
+    truncateSync(file, 1024 * 1024);
+    return file;
+  };
+  const foreign = over(image(other));
+  const inner = over(image(run.path));
+  // As a kubelet holds a block volume: over a bind mount of the device's file.
+  const bound = join(run.path, 'bound');
+  writeFileSync(bound, '');
+  execFileSync('mount', ['--bind', inner, bound]);
+  const outer = over(bound);
+  execFileSync('umount', ['-l', bound]);
+  t.equal(readFileSync(`/sys/block/${basename(outer)}/loop/backing_file`, 'utf8').trim(), '/', 'its path is gone');
+  t.strictSame(leftoversOf(run).loops, [outer, inner]);
+  removeEverythingOf(run);
+  t.strictSame(leftoversOf(run), nothing);
+  t.notOk(
+    [outer, inner].some((device) => existsSync(`/sys/block/${basename(device)}/loop/backing_file`)),
+    'both are free',
+  );
+  t.strictSame(loopsBelow(other), [foreign], 'the other is as it was');
 });

@@ -1,7 +1,9 @@
 // The full inspection of one pod: the status of each of its sandboxes and containers, in the domain's terms.
-// Invariant: objects that the runtime no longer has (NOT_FOUND between the list and the inspection) are omitted; any other failure fails the call.
+// Invariants: objects that the runtime no longer has (NOT_FOUND between the list and the inspection) are omitted; any other failure fails the call. A status
+// is taken only from the object that was asked for, and of this pod: the agent stops and removes by these ids.
 import { isIP } from 'node:net';
 import { annotatedPreStop, containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
+import { goQuote } from '../../domain/values/go-text.js';
 import { type Attempted, newestAttemptFirst } from '../../domain/values/newest-first.js';
 import { resourcesInStatus } from '../../domain/values/resources-in-status.js';
 import type { Micros } from '../../ports/micros.js';
@@ -28,9 +30,13 @@ const operation = 'runtime.inspectPod';
 
 /** null if all of it is gone meanwhile. */
 export async function inspectListedPod(connection: CriConnection, listed: ListedPod, observedAt: Micros, call: Call): Promise<PodRuntimeStatus | null> {
+  const { uid } = listed;
+  if (listed.sandboxes.some(({ id }) => id === '')) throw brokenAnswer('the list has a sandbox whose Id is not set', operation, uid);
+  const unnamed = listed.containers.find(({ id }) => id === '');
+  if (unnamed !== undefined) throw brokenAnswer(`the list has a container ${goQuote(unnamed.name)} whose Id is not set`, operation, uid);
   const [sandboxAnswers, containerAnswers] = await Promise.all([
-    Promise.all(listed.sandboxes.map(({ id }) => present(sandboxStatus(connection, id, call)))),
-    Promise.all(listed.containers.map(({ id, sandboxId }) => present(containerStatus(connection, id, sandboxId, call)))),
+    Promise.all(listed.sandboxes.map(({ id }) => present(sandboxStatus(connection, id, uid, call)))),
+    Promise.all(listed.containers.map(({ id, sandboxId }) => present(containerStatus(connection, { id, sandboxId, uid }, call)))),
   ]);
   const found = sandboxAnswers.filter((answer) => answer !== null);
   const containers = containerAnswers
@@ -68,10 +74,10 @@ interface SandboxAnswer {
   readonly metadata: { readonly name: string; readonly namespace: string };
 }
 
-async function sandboxStatus(connection: CriConnection, id: string, call: Call): Promise<SandboxAnswer> {
+async function sandboxStatus(connection: CriConnection, id: string, uid: string, call: Call): Promise<SandboxAnswer> {
   const target = { operation, subject: id, deadlineMicros: connection.requestTimeoutMicros };
   const { status } = await connection.unary(RuntimeServiceService.podSandboxStatus, { podSandboxId: id, verbose: false }, call, target);
-  const problem = sandboxProblem(status);
+  const problem = sandboxProblem(status) ?? foreignProblem(status, id, uid);
   if (status?.metadata === undefined || problem !== null) throw brokenAnswer(problem ?? 'status is not set', operation, id);
   const { network, metadata } = status;
   return { status: sandboxStatusFromCri(status, metadata.attempt), network, metadata };
@@ -85,6 +91,14 @@ function sandboxProblem(status: PodSandboxStatus | undefined): string | null {
   if (metadata.name === '' || metadata.namespace === '' || metadata.uid === '')
     return `metadata.Name, metadata.Namespace or metadata.Uid is not in metadata ${JSON.stringify(metadata)}`;
   return status.createdAt === 0n ? 'status.CreatedAt is not set' : null;
+}
+
+/** A status of something else than what was asked for. Labels that are absent say nothing. */
+function foreignProblem(status: { readonly id: string; readonly labels: Readonly<Record<string, string>> } | undefined, id: string, uid: string): string | null {
+  if (status === undefined) return null;
+  if (status.id !== id) return 'status.Id is not the one that was asked for';
+  const owner = status.labels[containerLabels.podUid] ?? uid;
+  return owner === uid ? null : `the list has it for pod ${goQuote(uid)}, and its status for pod ${goQuote(owner)}`;
 }
 
 function sandboxStatusFromCri(status: PodSandboxStatus, attempt: number): SandboxStatus {
@@ -110,10 +124,14 @@ interface ContainerAnswer extends Attempted {
   readonly status: RuntimeContainerStatus;
 }
 
-async function containerStatus(connection: CriConnection, id: string, sandboxId: string, call: Call): Promise<ContainerAnswer> {
+async function containerStatus(
+  connection: CriConnection,
+  { id, sandboxId, uid }: { readonly id: string; readonly sandboxId: string; readonly uid: string },
+  call: Call,
+): Promise<ContainerAnswer> {
   const target = { operation, subject: id, deadlineMicros: connection.requestTimeoutMicros };
   const { status } = await connection.unary(RuntimeServiceService.containerStatus, { containerId: id, verbose: false }, call, target);
-  const problem = containerProblem(status);
+  const problem = containerProblem(status) ?? foreignProblem(status, id, uid);
   if (status === undefined || problem !== null) throw brokenAnswer(problem ?? 'container status is nil', operation, id);
   const taken = await containerStatusFromCri(status, sandboxId);
   return { id, attempt: status.metadata?.attempt ?? 0, createdAt: taken.createdAt, status: taken };

@@ -1,6 +1,6 @@
 // Converts the two list answers to a RuntimeListing, at the cost of the changes since the last pair.
-// Invariant: a sandbox, container, pod or the whole list of pods that did not change is the same object as before, so that a
-// consumer may compare by identity first.
+// Invariants: a sandbox, container, pod or the whole list of pods that did not change is the same object as before, so that a
+// consumer may compare by identity first; an item without an id, or with the id of another pod's item, is kept in its pod, whose inspection names it.
 
 import { containerLabels } from '../../domain/values/container-labels.js';
 import { newestAttemptFirst } from '../../domain/values/newest-first.js';
@@ -29,6 +29,9 @@ interface Group {
   readonly sandboxes: ListedSandbox[];
   readonly containers: ListedContainer[];
 }
+
+/** No id of a runtime begins so. */
+const oddKey = '\0';
 
 export class PodListing {
   private sandboxBytes: Buffer | null = null;
@@ -115,7 +118,7 @@ function merged(kept: readonly ListedPod[], fresh: readonly ListedPod[]): Listed
   return pods;
 }
 
-/** The entries of an answer, or null when every one is as before. Adds to `changedPods` whose have changed. */
+/** The entries of an answer, by their ids, or null when every one is as before. Adds to `changedPods` whose have changed. */
 function nextEntries<Item>(
   before: ReadonlyMap<string, Entry<Item>>,
   changedPods: Set<string>,
@@ -125,10 +128,21 @@ function nextEntries<Item>(
   const after = new Map<string, Entry<Item>>();
   let kept = 0;
   let changed = false;
+  let isOdd = false;
   const note = (entry: Entry<Item> | undefined): void => {
     if (entry?.pod != null) changedPods.add(entry.pod.uid);
   };
   walk((id, state, start, end) => {
+    if (id === '' || after.has(id)) {
+      isOdd = true;
+      const odd = decode(start, end);
+      // The same item twice is one item.
+      if (id !== '' && after.get(id)?.pod?.uid === odd.pod?.uid) return;
+      changed = true;
+      note(odd);
+      after.set(`${oddKey}${start}`, odd);
+      return;
+    }
     const known = before.get(id);
     if (known !== undefined && known.wireState === state) {
       kept++;
@@ -141,6 +155,11 @@ function nextEntries<Item>(
     note(entry);
     after.set(id, entry);
   });
+  if (isOdd && before.size > 0) {
+    // Its ids don't say which item is which: none is as before.
+    for (const entry of before.values()) note(entry);
+    return nextEntries(new Map(), changedPods, walk, decode);
+  }
   if (!changed && after.size === before.size) return null;
   if (kept < before.size) for (const [id, entry] of before) if (!after.has(id)) note(entry);
   return after;

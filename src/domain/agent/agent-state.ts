@@ -107,6 +107,8 @@ export interface RelistState {
   readonly requests: Map<string, Micros>;
   /** Failed inspections, by uid, until one succeeds: the number in a row, and the time of the next automatic retry. */
   readonly failures: Map<string, { readonly count: number; readonly nextAt: Micros }>;
+  /** By uid: sandboxes and containers that the listings have and an inspection did not find, until a listing omits them. */
+  readonly denied: Map<string, ReadonlySet<string>>;
   /** How often in a row everything could not be listed. */
   failedLists: number;
   /** The newest listing of everything. */
@@ -263,7 +265,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts, { n
     awaitingStatus: new Map(),
     pleg: newPleg(plegEventQueueCapacity, settings.runtimeTellsChanges ? eventedHealthThreshold : healthThreshold),
     cache: newPodCache(),
-    relist: { listing: false, again: false, looks: new Map(), requests: new Map(), failures: new Map(), failedLists: 0, newest: null },
+    relist: { listing: false, again: false, looks: new Map(), requests: new Map(), failures: new Map(), denied: new Map(), failedLists: 0, newest: null },
     prepared: { pods: new Map(), lookPlanned: false, lookAskedAt: null },
     nodeCgroups: newNodeCgroups(),
     inherited: new Map(),

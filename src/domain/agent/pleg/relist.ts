@@ -20,6 +20,7 @@ import type { AnswerOf } from '../part.js';
 import { inheritPods, successorOf } from '../pod-config/inherited-pods.js';
 import { resumeAwaiting } from '../pod-workers/worker-effects.js';
 import { syncPods } from '../sync-loop/sync-loop.js';
+import { forgetDenied, noteDenied } from './denied-items.js';
 import { beginLooks, pauseAfter, planLookAfterFailure, relistAddress, requestInspection } from './looks.js';
 
 /** The period of complete listings if the runtime sends events. */
@@ -31,7 +32,7 @@ export function podRelistReplied(context: AgentContext, reply: AnswerOf<'runtime
   const askedAt = relist.looks.get(uid) ?? context.turn.now;
   relist.looks.delete(uid);
   if (reply.outcome.ok) {
-    relist.failures.delete(uid);
+    if (!relist.denied.has(uid)) relist.failures.delete(uid);
     takeLook(context, { uid, askedAt, found: reply.outcome.value });
     // An inspection that began at the time when its worker began to wait is not newer.
     if (awaitingStatus.has(uid)) relist.requests.set(uid, context.turn.now);
@@ -62,6 +63,7 @@ function takeLook(context: AgentContext, { uid, askedAt, found }: PodRelist): vo
     context.state.relist.requests.set(uid, context.turn.now);
     return;
   }
+  if (noteDenied(context, uid, found) && context.state.settings.runtimeTellsChanges) planRelist(context, context.state.settings.relistPeriod);
   if (found !== null) noteMoments(cache, found, context.turn);
   const outcome = podRelisted(pleg, cache, listing, found?.observedAt ?? askedAt, context.turn.now);
   take(context, outcome.inspect.length === 0 ? outcome : inspected(pleg, cache, uid, found));
@@ -83,6 +85,7 @@ export function relistReplied(context: AgentContext, reply: AnswerOf<'runtime.li
   if (relist.newest === null) inheritPods(context, listing.pods);
   relist.newest = listing;
   take(context, relisted(pleg, cache, listing.pods, listing.observedAt, turn.now));
+  forgetDenied(context, listing.pods);
   // A pod that vanished without an event stays cached for its worker; a pod that was forgotten before has none.
   for (const uid of cache.entries.keys()) if (!pleg.records.has(uid) && !state.workers.records.has(uid) && !state.pods.pods.has(uid)) deleteFromPodCache(cache, uid);
 }
