@@ -7,6 +7,7 @@ import { commentFindings, documentFindings, identifierCeilings, identifierFindin
 import { arrowFindings } from './tidy/layers.js';
 import { purityFindings } from './tidy/purity.js';
 import { deadFindings, type Manifests, unusedExportFindings } from './tidy/reach.js';
+import { assertionFindings, assertionFloor, replyCastFindings } from './tidy/replies.js';
 import { appLinesMax, appSizeFindings, barrelFindings, formFindings, nameFindings, sizeFindings } from './tidy/shape.js';
 import { type Finding, type SourceText, sourceText } from './tidy/source-text.js';
 
@@ -26,6 +27,7 @@ function findingsIn(source: SourceText): Finding[] {
     ...barrelFindings(source),
     ...commentFindings(source),
     ...literalFindings(source),
+    ...replyCastFindings(source),
   ];
 }
 
@@ -59,6 +61,7 @@ t.test('the tree is tidy', async (t) => {
   t.strictSame(shown(deadFindings(sources, manifests).filter(({ path }) => !isGenerated(path))), []);
   t.strictSame(shown(identifierFindings(sources, identifierCeilings)), []);
   t.strictSame(shown(unusedExportFindings(sources)), []);
+  t.strictSame(shown(assertionFindings(sources, assertionFloor)), []);
   t.strictSame(shown(appSizeFindings(sources, appLinesMax)), []);
 });
 
@@ -66,6 +69,12 @@ t.test('the composition root stays below its ceiling', async (t) => {
   const sources = [sourceText('src/app/a.ts', '// a\nexport const a = 1;\n'), sourceText('src/app/b.ts', '// b\n'), sourceText('src/domain/c.ts', '// c\n')];
   t.strictSame(appSizeFindings(sources, 3), []);
   t.strictSame(shown(appSizeFindings(sources, 2)), ["src/app:1: 3 lines, at most 2: move an adapter's work to src/adapters, and decisions to src/domain"]);
+});
+
+t.test('assertions of the domain', async (t) => {
+  const source = sourceText('src/domain/a.ts', "assert(a, 'b');\nif (c) assert(d, 'e');\nobject.assert(f);\n");
+  t.strictSame(shown(assertionFindings([source], 2)), []);
+  t.strictSame(shown(assertionFindings([source, sourceText('src/app/a.ts', "assert(a, 'b');")], 3)), ['src/domain:1: 2 assertions, at least 3']);
 });
 
 t.test('exports that no other file names', async (t) => {
@@ -146,6 +155,12 @@ const bad: readonly (readonly [path: string, text: string, message: RegExp])[] =
   ['src/app/a.ts', '// a\nexport const a = `the pod was told`;', /"tell" in a text/],
   ['src/app/a.ts', '// It came about.', /"come about" in a comment/],
   ['src/app/a.ts', '// a\nexport const a = /`/; // lets the lock go', /"let go" in a comment/],
+  ['src/domain/a.ts', 'const a = reply.outcome.value as Pod;', /a cast of a reply: reply\.outcome\.value as Pod/],
+  ['src/domain/a.ts', 'const a = (outcome.value as unknown) as Pod;', /a cast of a reply/],
+  ['src/domain/a.ts', 'a(outcome as Outcome<null>);', /a cast of a reply: outcome as Outcome<null>/],
+  ['src/domain/a.ts', 'a(reply as unknown as B);', /a cast of a reply/],
+  ['src/domain/a.ts', 'a(given as Reply<Ops>);', /a cast of a reply: given as Reply<Ops>/],
+  ['src/domain/a.ts', "a(b as ReplyFor<Ops, 'c'>);", /a cast of a reply/],
 ];
 
 /** Texts that look alike and are right. */

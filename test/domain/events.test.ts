@@ -5,6 +5,7 @@ import { type Correlated, cacheEntriesMax, correlate, distinctMessagesMax, newEv
 import { eventOf } from '../../src/domain/events/event-object.js';
 import {
   type EventRecorder,
+  type EventReply,
   type EventWriting,
   eventQueueMax,
   eventReplied,
@@ -13,7 +14,7 @@ import {
   newEventRecorder,
   recordEvent,
 } from '../../src/domain/events/event-recorder.js';
-import type { Machine, Reply } from '../../src/domain/kernel/machine.js';
+import type { Machine } from '../../src/domain/kernel/machine.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 import { microsPerSecond } from '../../src/domain/values/time.js';
 import type { Event } from '../../src/ports/model/event.js';
@@ -98,7 +99,7 @@ function recorder(answer: Answerer<EventWriting>) {
     step(state, input, turn) {
       if (input.type === 'said') recordEvent(state, (input as Said).record, turn);
       else if (input.type === 'wake') eventsWoken(state, turn);
-      else eventReplied(state, input as Reply<EventWriting>, turn);
+      else eventReplied(state, input as EventReply, turn);
     },
   };
   return new MachineRun<EventRecorder, Said, EventWriting>(machine, newEventRecorder('n1'), answer);

@@ -1,7 +1,7 @@
 // The lease as a node keeps it: against an API server in memory that can be away.
 import t from 'tap';
-import type { Command, Machine, Reply } from '../../src/domain/kernel/machine.js';
-import { type LeaseKeeper, type LeaseOperations, leaseReplied, leaseWanted, leaseWoken, newLeaseKeeper, renewLease } from '../../src/domain/lease/lease-keeper.js';
+import type { Command, Machine } from '../../src/domain/kernel/machine.js';
+import { type LeaseKeeper, type LeaseOperations, type LeaseReply, leaseReplied, leaseWanted, leaseWoken, newLeaseKeeper, renewLease } from '../../src/domain/lease/lease-keeper.js';
 import { microsPerSecond } from '../../src/domain/values/time.js';
 import type { Lease } from '../../src/ports/model/lease.js';
 import type { Outcome } from '../../src/ports/port-error.js';
@@ -44,7 +44,7 @@ function keeper(server: Server) {
         known = (input as { readonly uid: string }).uid;
         leaseWanted(state, known, turn);
       } else if (input.type === 'wake') leaseWoken(state, known, turn);
-      else leaseReplied(state, input as Reply<LeaseOperations>, turn);
+      else leaseReplied(state, input as LeaseReply, turn);
     },
   };
   return new MachineRun<LeaseKeeper, Input, LeaseOperations>(machine, newLeaseKeeper('n1', 40, frequency), (command) => server.answer(command));

@@ -78,10 +78,10 @@ export class Manager {
     else if (input.type === 'wake' && input.address.machine === 'volume') volumeWoken(this.state, input.address.key, context);
     else if (input.type === 'wake') return;
     else if (input.address.machine === 'volume') volumeReplied(this.state, input.address.key, input, context);
-    else if (input.address.machine === 'volume-claim') claimReplied(this.state, input.address.key, input, context);
+    else if (input.address.machine === 'volume-claim' && input.op === 'apiReader.get') claimReplied(this.state, input.address.key, input, context);
     else if (input.op === 'volumeMounts.survey') surveyReplied(this.state, input, context);
     else if (input.op === 'csiFiles.staged') stagedReplied(this.state, input, context);
-    else releaseReplied(this.state, input.address.key, input, context);
+    else if (input.op === 'podVolumes.list') releaseReplied(this.state, input.address.key, input, context);
     reconcileVolumes(this.state, context);
     for (const uid of this.state.releases.keys()) settleRelease(this.state, uid);
   }

@@ -6,7 +6,7 @@
 // yield to the event loop, however long they are, and keep their order.
 
 import { turnIsSpent } from '../../adapters/time/index.js';
-import type { Kernel, Output } from '../../domain/kernel/kernel.js';
+import type { Input, Kernel, Output } from '../../domain/kernel/kernel.js';
 import type { Command, LogFields, LogLevel, Reply } from '../../domain/kernel/machine.js';
 import type { Clocks } from '../../domain/values/instant.js';
 import type { Instant } from '../../ports/instant.js';
@@ -14,7 +14,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
 import { PortError, type PortFailure } from '../../ports/port-error.js';
 
-export interface ShellOutside<Ops> {
+export interface ShellOutside<Event, Ops> {
   /** Hands a command to its port. Rejects with PortError. */
   perform(command: Command<Ops>, call: Call): PromiseLike<unknown>;
   /** Never less than before. */
@@ -22,7 +22,7 @@ export interface ShellOutside<Ops> {
   wall(): Instant;
   log(level: LogLevel, message: string, fields: LogFields): void;
   /** Called with each step before its commands are performed; null input: a wake-up. */
-  record?(clocks: Clocks, input: unknown, output: Output<Ops>): void;
+  record?(clocks: Clocks, input: Input<Event, Ops> | null, output: Output<Ops>): void;
   /** A programmer error: nothing runs afterwards. @param input of the step that failed; null: it wasn't a step that did */
   fatal(error: unknown, input: unknown): void;
 }
@@ -49,7 +49,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
 
   constructor(
     private readonly kernel: Kernel<State, Event, Ops>,
-    private readonly outside: ShellOutside<Ops>,
+    private readonly outside: ShellOutside<Event, Ops>,
   ) {}
 
   get state(): State {
@@ -143,7 +143,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
     return { now: this.outside.now(), wall: this.outside.wall() };
   }
 
-  private carryOut(clocks: Clocks, input: unknown, output: Output<Ops>): void {
+  private carryOut(clocks: Clocks, input: Input<Event, Ops> | null, output: Output<Ops>): void {
     this.outside.record?.(clocks, input, output);
     for (const line of output.log) this.outside.log(line.level, line.message, line.fields);
     for (const command of output.commands) this.perform(command);

@@ -10,13 +10,15 @@
 // Invariants: a token is replaced at four fifths of its lifetime, and after a day at the latest; one request of a kind is in flight; tokens are
 // in no log; a token's age is measured from its request and answer, so that a clock which differs from the
 // server's neither keeps an expired one nor requests new ones endlessly.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
-import type { PortFailure } from '../../ports/port-error.js';
+import type { Outcome } from '../../ports/port-error.js';
 import { type Clocks, momentAhead, nowOutside } from '../values/instant.js';
 import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 import type { TokenRequest } from '../volumes/api-data-volume.js';
+import { answeredObject } from './typed-object.js';
 
 export type TokenAnswer =
   | { readonly kind: 'found'; readonly token: string; readonly expirationTimestamp: Timestamp }
@@ -103,23 +105,13 @@ export function tokenRequestBody({ audiences, expirationSeconds, podName, podUid
   return { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: {}, spec } as unknown as ApiObject;
 }
 
-interface TokenResponse {
-  readonly spec?: { readonly expirationSeconds?: number };
-  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
-}
-
 /** Stores an answer; returns the uid of the waiting pod, or null. */
-export function tokenAnswered(
-  cache: TokenCache,
-  key: string,
-  outcome: { readonly ok: true; readonly value: ApiObject } | { readonly ok: false; readonly error: PortFailure },
-  asking: TokenAsking,
-): string | null {
+export function tokenAnswered(cache: TokenCache, key: string, outcome: Outcome<ApiObject>, asking: TokenAsking): string | null {
   const cached = cache.tokens.get(key);
   if (cached === undefined || cached.askingSince === null) return null;
   const askedAt = cached.askingSince;
   cached.askingSince = null;
-  const response = outcome.ok ? (outcome.value as unknown as TokenResponse) : null;
+  const response = answeredObject('tokenrequests', outcome);
   const token = response?.status?.token ?? '';
   if (!outcome.ok || token === '') {
     cached.failure = { askedAt, message: outcome.ok ? 'the answer has no token' : outcome.error.message };

@@ -2,6 +2,7 @@
 // (`values/api-schema`) and refuses a field of another type, so that the fields of an answered object have the types of the API.
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Secret } from '../../ports/model/config-objects.js';
+import type { Lease } from '../../ports/model/lease.js';
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ResourceClaim } from '../../ports/model/resource-claim.js';
@@ -18,15 +19,23 @@ export interface CsiNodeDriver {
   readonly allocatable?: { readonly count?: number };
 }
 
+export interface TokenResponse extends ApiObject {
+  readonly spec?: { readonly expirationSeconds?: number };
+  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
+}
+
 /** By the plural name of the collection. */
 interface ObjectTypes {
   readonly csinodes: CsiNodeObject;
+  readonly leases: Lease;
   readonly nodes: Node;
   readonly persistentvolumeclaims: PersistentVolumeClaim;
   readonly persistentvolumes: PersistentVolume;
   readonly pods: Pod;
   readonly resourceclaims: ResourceClaim;
   readonly secrets: Secret;
+  /** The subresource `token` of a service account. */
+  readonly tokenrequests: TokenResponse;
   readonly volumeattachments: VolumeAttachment;
 }
 

@@ -18,8 +18,8 @@
 // retried after 2, 4, 8 and 16 s, then every 32 s, indefinitely; certificates that are unusable on arrival (a clock is wrong) don't speed this up.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
-import type { ApiList, ApiWatchEvents } from '../../ports/outbound/apiserver.js';
-import type { CertificateFacts, CertificateRequest, CertificateTemplate } from '../../ports/outbound/certificates.js';
+import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
+import type { CertificateFacts, CertificateTemplate } from '../../ports/outbound/certificates.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import { doubledPause } from '../backoff/doubled-pause.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
@@ -148,36 +148,38 @@ class Step {
     if (reply.op === 'certificates.giveUp') return;
     if (state.phase === 'ending') {
       // A pair that is in use by now is in use.
-      if (reply.op === 'certificates.store' && reply.outcome.ok) this.stored(reply.outcome.value as CertificateFacts);
+      if (reply.op === 'certificates.store' && reply.outcome.ok) this.stored(reply.outcome.value);
       else state.phase = 'resting';
       return;
     }
-    if (!reply.outcome.ok) {
-      this.refused(reply.op, reply.outcome.error);
-      return;
-    }
+    if (!reply.outcome.ok) this.refused(reply.op, reply.outcome.error);
+    else this.succeeded(reply);
+  }
+
+  private succeeded(reply: Reply<CertificateKeeperOperations>): void {
+    const { state } = this;
+    if (!reply.outcome.ok) return;
     switch (reply.op) {
       case 'certificates.current':
-        this.loaded(reply.outcome.value as CertificateFacts | null);
+        this.loaded(reply.outcome.value);
         return;
       case 'certificates.request': {
-        const made = reply.outcome.value as CertificateRequest;
-        Object.assign(state, made);
+        Object.assign(state, reply.outcome.value);
         this.create();
         return;
       }
       case 'apiWriter.create':
         state.serverHealthy = true;
-        this.created(reply.outcome.value as ApiObject);
+        this.created(reply.outcome.value);
         return;
       case 'apiReader.get':
-        this.compare(reply.outcome.value as ApiObject);
+        this.compare(reply.outcome.value);
         return;
       case 'certificates.compare':
-        this.compared((reply.outcome.value as { readonly problem: string | null }).problem);
+        this.compared(reply.outcome.value.problem);
         return;
       case 'apiReader.list': {
-        const list = reply.outcome.value as ApiList;
+        const list = reply.outcome.value;
         state.serverHealthy = true;
         state.resourceVersion = list.resourceVersion;
         const [unusable] = list.unusable;
@@ -190,7 +192,7 @@ class Step {
         else this.look(lookPause);
         return;
       case 'certificates.store':
-        this.stored(reply.outcome.value as CertificateFacts);
+        this.stored(reply.outcome.value);
         return;
       default:
         return;

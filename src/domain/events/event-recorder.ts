@@ -18,7 +18,7 @@ import type { Flattened } from '../../ports/operation.js';
 import type { ApiWriterOperations } from '../../ports/outbound/apiserver.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
 import type { PortErrorKind } from '../../ports/port-error.js';
-import type { Address, Reply, Turn } from '../kernel/machine.js';
+import type { Address, ReplyTo, Turn } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { type Correlated, correlate, type EventCorrelator, newEventCorrelator } from './event-correlator.js';
 import { eventName, eventOf } from './event-object.js';
@@ -61,7 +61,10 @@ export function recordEvent(recorder: EventRecorder, record: EventRecord, turn: 
   if (recorder.writing === null) next(recorder, turn);
 }
 
-export function eventReplied(recorder: EventRecorder, reply: Reply<EventWriting>, turn: Turn<EventWriting>): void {
+export const eventOperations = ['apiWriter.patch', 'apiWriter.create'] as const;
+export type EventReply = ReplyTo<EventWriting, (typeof eventOperations)[number]>;
+
+export function eventReplied(recorder: EventRecorder, reply: EventReply, turn: Turn<EventWriting>): void {
   const { writing } = recorder;
   if (writing === null) return;
   if (reply.outcome.ok) {

@@ -82,16 +82,15 @@ export class AgentObserver {
     if (failed) metrics.count(`kubelet_pod_resources_endpoint_errors_${method}`, labels);
   }
 
-  /** A step of the agent, after it was made. @param given the input; null: a wake-up */
-  step({ now, wall }: Clocks, given: unknown, output: Output<KubeletOperations>): void {
+  /** A step of the agent, after it was made. @param input null: a wake-up */
+  step({ now, wall }: Clocks, input: Input<KubeletEvent, KubeletOperations> | null, output: Output<KubeletOperations>): void {
     if (this.watching === null) return;
-    const input = given as Input<KubeletEvent, KubeletOperations> | null;
     const { parts } = this.watching;
     for (const command of output.commands) {
       if (command.answered) this.inFlight.set(command.id, { at: now, command });
       for (const part of parts) part.begun?.(now, command, wall);
     }
-    if (input?.type === 'reply') this.answered(now, input as Reply<KubeletOperations>, parts);
+    if (input?.type === 'reply') this.answered(now, input, parts);
     else if (input !== null) this.countLost(input);
     for (const id of output.cancelled) this.inFlight.delete(id);
     for (const part of parts) part.stepped?.(now, wall);

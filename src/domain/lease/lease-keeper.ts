@@ -7,13 +7,15 @@
 // | resting | time, or the node is registered | a cycle begins                                |
 //
 // Invariant: it is independent of the node's status: a node whose status can't be written is alive all the same.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject, ApiResource } from '../../ports/model/api-object.js';
 import type { Lease } from '../../ports/model/lease.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { ApiReaderOperations, ApiWriterOperations } from '../../ports/outbound/apiserver.js';
 import type { PortFailure } from '../../ports/port-error.js';
-import type { Address, Reply, Turn } from '../kernel/machine.js';
+import { typedObject } from '../api-data/typed-object.js';
+import type { Address, ReplyTo, Turn } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import {
   type LeaseAnswer,
@@ -70,10 +72,13 @@ export function leaseWoken(keeper: LeaseKeeper, nodeUid: string | null, turn: Tu
   call(keeper, paused, turn);
 }
 
-export function leaseReplied(keeper: LeaseKeeper, { outcome }: Reply<LeaseOperations>, turn: Turn<LeaseOperations>): void {
+export const leaseOperations = ['apiReader.get', 'apiWriter.create', 'apiWriter.update'] as const;
+export type LeaseReply = ReplyTo<LeaseOperations, (typeof leaseOperations)[number]>;
+
+export function leaseReplied(keeper: LeaseKeeper, { outcome }: LeaseReply, turn: Turn<LeaseOperations>): void {
   const { renewal } = keeper;
   const asked = renewal.state;
-  const answer = answerOf(renewal, outcome as { readonly ok: boolean; readonly value: ApiObject } & Reply<LeaseOperations>['outcome']);
+  const answer = answerOf(renewal, outcome);
   if (!outcome.ok) logFailure(asked, outcome.error, turn);
   const retryAfter = outcome.ok ? 0 : (outcome.error.retryAfterMicros ?? 0);
   proceed(keeper, leaseAnswered(renewal, answer, turn.wall), turn, retryAfter);
@@ -89,14 +94,13 @@ function logFailure(asked: LeaseRenewal['state'], { kind, message }: PortFailure
   } else turn.log(kind === 'not-found' ? 'info' : 'error', 'Failed to get node when trying to set owner ref to the node lease', { err: message });
 }
 
-function answerOf({ state }: LeaseRenewal, outcome: Reply<LeaseOperations>['outcome']): LeaseAnswer {
+function answerOf({ state }: LeaseRenewal, outcome: LeaseReply['outcome']): LeaseAnswer {
   if (!outcome.ok) {
     if (outcome.error.kind === 'not-found') return { kind: 'not-found' };
     return { kind: outcome.error.kind === 'aborted' ? 'conflict' : 'failed' };
   }
-  const object = outcome.value as ApiObject;
-  if (state === 'node-update' || state === 'node-create') return { kind: 'node', uid: object.metadata.uid ?? '' };
-  return { kind: 'lease', lease: object as Lease };
+  if (state === 'node-update' || state === 'node-create') return { kind: 'node', uid: outcome.value.metadata.uid ?? '' };
+  return { kind: 'lease', lease: typedObject('leases', outcome.value) };
 }
 
 /** @param retryAfter the server's minimum delay */

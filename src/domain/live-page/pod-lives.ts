@@ -4,8 +4,8 @@
 
 import type { Micros } from '../../ports/micros.js';
 import type { AgentState } from '../agent/agent-state.js';
-import type { KubeletOperations } from '../agent/kubelet.js';
-import type { Output } from '../kernel/kernel.js';
+import type { KubeletEvent, KubeletOperations } from '../agent/kubelet.js';
+import type { Input, Output } from '../kernel/kernel.js';
 import type { Command, Reply } from '../kernel/machine.js';
 import { podMachine } from '../pod-sync/sync-context.js';
 import type { StatusRecord } from '../status/status-manager.js';
@@ -52,10 +52,9 @@ export class PodLives {
   }
 
   /** A step of the agent, after it was made. @param input null: a wake-up */
-  step(now: Micros, input: unknown, output: Output<KubeletOperations>): void {
+  step(now: Micros, input: Input<KubeletEvent, KubeletOperations> | null, output: Output<KubeletOperations>): void {
     if (this.state === null) return;
-    const reply = input as Reply<KubeletOperations> | null;
-    if (reply?.type === 'reply') this.answered(now, reply);
+    if (input?.type === 'reply') this.answered(now, input);
     for (const command of output.commands) this.begun(now, command);
     this.lookAtStatuses(this.state, now);
   }

@@ -12,6 +12,7 @@
 //
 // Invariants: one call is in flight at a time; a starting agent does not report a ready node as not ready before its first
 // checks; events are recorded only after the status is written. A Node that is deleted under a running agent is registered again.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject, ApiResource } from '../../ports/model/api-object.js';
 import type { Node } from '../../ports/model/node.js';
@@ -20,7 +21,8 @@ import type { ApiReaderOperations, ApiWriterOperations } from '../../ports/outbo
 import type { ImageOperations, RuntimeStateOperations } from '../../ports/outbound/container-runtime.js';
 import type { MachineOperations } from '../../ports/outbound/machine.js';
 import type { PortFailure } from '../../ports/port-error.js';
-import type { Address, Reply, Turn } from '../kernel/machine.js';
+import { answeredObject, typedObject } from '../api-data/typed-object.js';
+import type { Address, ReplyTo, Turn } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import type { NodeEvent } from './node-event.js';
 import { factsOf, isReady, type NodeView, nameToResolve } from './node-facts-of.js';
@@ -102,20 +104,24 @@ export function reporterWoken(reporter: NodeReporter, context: NodeContext): voi
   else if (reporter.phase === 'pausing') act(reporter, { kind: 'compute', source: 'api' }, context);
 }
 
-export function reporterReplied(reporter: NodeReporter, reply: Reply<NodeOperations>, context: NodeContext): void {
-  switch (reply.slot) {
-    case 'machine':
-      if (reply.op === 'machine.read' && reply.outcome.ok) reporter.machine = reply.outcome.value;
+export const reporterOperations = ['machine.read', 'machine.addresses', 'images.list', 'runtime.updateConfig', 'apiReader.get', 'apiWriter.create', 'apiWriter.patch'] as const;
+export type ReporterReply = ReplyTo<NodeOperations, (typeof reporterOperations)[number]>;
+type NodeReply = ReplyTo<NodeOperations, 'apiReader.get' | 'apiWriter.create' | 'apiWriter.patch'>;
+
+export function reporterReplied(reporter: NodeReporter, reply: ReporterReply, context: NodeContext): void {
+  switch (reply.op) {
+    case 'machine.read':
+      if (reply.outcome.ok) reporter.machine = reply.outcome.value;
       break;
-    case 'addresses':
-      if (reply.op === 'machine.addresses' && reply.outcome.ok) reporter.addresses = reply.outcome.value;
+    case 'machine.addresses':
+      if (reply.outcome.ok) reporter.addresses = reply.outcome.value;
       break;
-    case 'images':
-      if (reply.op !== 'images.list' || !reply.outcome.ok) break;
+    case 'images.list':
+      if (!reply.outcome.ok) break;
       reporter.images = reply.outcome.value;
       reporter.imagesListedAt = context.turn.now;
       break;
-    case 'cidr':
+    case 'runtime.updateConfig':
       cidrUpdated(reporter, reply, context);
       return;
     default:
@@ -177,14 +183,13 @@ function create(reporter: NodeReporter, context: NodeContext): void {
   context.turn.ask('apiWriter.create', nodeAddress, 'create', request, timeoutOf(reporter));
 }
 
-function registrationAnswered(reporter: NodeReporter, reply: Reply<NodeOperations>, context: NodeContext): void {
-  const { outcome } = reply;
-  const node = outcome.ok ? (outcome.value as Node) : null;
-  if (reply.slot === 'create') {
+function registrationAnswered(reporter: NodeReporter, { op, outcome }: NodeReply, context: NodeContext): void {
+  const node = answeredObject('nodes', outcome);
+  if (op === 'apiWriter.create') {
     register(reporter, nodeCreated(registrationReply(outcome)), 'create', outcome, context);
     return;
   }
-  if (reply.slot === 'get') {
+  if (op === 'apiReader.get') {
     if (node !== null) context.turn.log('info', 'Node was previously registered', { node: reporter.settings.nodeName });
     // Events for a new Node don't apply to an existing one.
     reporter.pendingEvents = [];
@@ -196,9 +201,9 @@ function registrationAnswered(reporter: NodeReporter, reply: Reply<NodeOperation
   register(reporter, existingNodePatched(outcome.ok), 'patch', outcome, context);
 }
 
-function register(reporter: NodeReporter, step: RegistrationStep, call: RegistrationCall, outcome: Reply<NodeOperations>['outcome'], context: NodeContext): void {
+function register(reporter: NodeReporter, step: RegistrationStep, call: RegistrationCall, outcome: NodeReply['outcome'], context: NodeContext): void {
   const { turn } = context;
-  const node = outcome.ok ? (outcome.value as Node) : null;
+  const node = answeredObject('nodes', outcome);
   const error = outcome.ok ? null : outcome.error;
   const { nodeName } = reporter.settings;
   switch (step.kind) {
@@ -222,7 +227,7 @@ function register(reporter: NodeReporter, step: RegistrationStep, call: Registra
   }
 }
 
-function registrationReply(outcome: Reply<NodeOperations>['outcome']): RegistrationReply {
+function registrationReply(outcome: NodeReply['outcome']): RegistrationReply {
   if (outcome.ok) return 'ok';
   if (outcome.error.kind === 'already-exists') return 'already-exists';
   return outcome.error.kind === 'permission-denied' ? 'forbidden' : 'failed';
@@ -288,7 +293,7 @@ function cidrChanged(reporter: NodeReporter, { spec }: Node, { turn }: NodeConte
   return true;
 }
 
-function cidrUpdated(reporter: NodeReporter, { outcome }: Reply<NodeOperations>, context: NodeContext): void {
+function cidrUpdated(reporter: NodeReporter, { outcome }: ReplyTo<NodeOperations, 'runtime.updateConfig'>, context: NodeContext): void {
   if (outcome.ok) {
     reporter.podCidr = reporter.sentPodCidr;
     // The range may have changed since it was sent.
@@ -297,7 +302,7 @@ function cidrUpdated(reporter: NodeReporter, { outcome }: Reply<NodeOperations>,
   } else context.turn.log('error', 'Failed to update pod CIDR of the runtime', { err: outcome.error.message });
 }
 
-function answered(reporter: NodeReporter, reply: Reply<NodeOperations>, context: NodeContext): void {
+function answered(reporter: NodeReporter, reply: NodeReply, context: NodeContext): void {
   if (reporter.phase === 'registering') {
     registrationAnswered(reporter, reply, context);
     return;
@@ -308,7 +313,7 @@ function answered(reporter: NodeReporter, reply: Reply<NodeOperations>, context:
     failed(reporter, outcome.error, context);
     return;
   }
-  const node = outcome.value as Node;
+  const node = typedObject('nodes', outcome.value);
   known(reporter, node, context);
   if (reporter.phase === 'reading') compute(reporter, node, context);
   else act(reporter, statusSent(reporter.report, context.turn.now), context);

@@ -5,11 +5,12 @@
 //   a CSINode that belongs to an earlier Node of this name -> delete it -> create it again
 //
 // A conflict is retried four times in all; any other failure ends the job, and the registration with it. Without an apiserver there are no jobs.
-import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Node } from '../../ports/model/node.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { type CsiNodeDriver, type CsiNodeObject, typedObject } from '../api-data/typed-object.js';
+import { assert } from '../kernel/assert.js';
 import { canonicalJson } from '../kernel/canonical.js';
-import type { Reply, Turn } from '../kernel/machine.js';
+import type { ReplyTo, Turn } from '../kernel/machine.js';
 import { goQuote } from '../values/go-text.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { microsPerSecond } from '../values/time.js';
@@ -34,16 +35,6 @@ export interface KeeperContext {
   jobEnded(job: CsiNodeJob, error: string | null): void;
 }
 
-interface CsiNodeObject extends ApiObject {
-  readonly spec?: { readonly drivers?: readonly CsiNodeDriver[] | null };
-}
-interface CsiNodeDriver {
-  readonly name: string;
-  readonly nodeID: string;
-  readonly topologyKeys?: readonly string[] | null;
-  readonly allocatable?: { readonly count?: number };
-}
-
 export function addCsiNodeJob(manager: PluginManager, driver: string, socket: string | null, entry: CsiNodeEntry | null, context: KeeperContext): void {
   const job: CsiNodeJob = { driver, socket, entry, step: 'node', tries: 0, nodeUid: '', isForeign: false };
   if (!context.hasApi) {
@@ -54,7 +45,11 @@ export function addCsiNodeJob(manager: PluginManager, driver: string, socket: st
   if (manager.jobs.length === 1) begin(job, context);
 }
 
-export function csiNodeReplied(manager: PluginManager, { outcome }: Reply<AgentOperations>, context: KeeperContext): void {
+export const csiNodeOperations = ['apiReader.get', 'apiWriter.patch', 'apiWriter.create', 'apiWriter.update', 'apiWriter.delete'] as const;
+export type CsiNodeReply = ReplyTo<AgentOperations, (typeof csiNodeOperations)[number]>;
+
+export function csiNodeReplied(manager: PluginManager, reply: CsiNodeReply, context: KeeperContext): void {
+  const { outcome } = reply;
   const job = manager.jobs[0];
   if (job === undefined) return;
   const failure = outcome.ok ? null : outcome.error;
@@ -68,21 +63,26 @@ export function csiNodeReplied(manager: PluginManager, { outcome }: Reply<AgentO
     ended(manager, job, problemOf(job, failure.message), context);
     return;
   }
-  const object = outcome.ok ? (outcome.value as ApiObject) : null;
+  const read = reply.op === 'apiReader.get' && reply.outcome.ok ? reply.outcome.value : null;
   switch (job.step) {
     case 'node':
-      nodeRead(manager, job, object as unknown as Node, context);
+      assert(read !== null, 'the Node was not read', job.driver);
+      nodeRead(manager, job, typedObject('nodes', read), context);
       return;
     case 'annotate':
+      assert(reply.op === 'apiWriter.patch', 'the Node was not annotated', reply.op);
       readCsiNode(job, context);
       return;
     case 'csiNode':
-      csiNodeRead(manager, job, object as CsiNodeObject | null, context);
+      assert(reply.op === 'apiReader.get', 'the CSINode was not read', reply.op);
+      csiNodeRead(manager, job, read === null ? null : typedObject('csinodes', read), context);
       return;
     case 'delete':
+      assert(reply.op === 'apiWriter.delete', 'the CSINode was not deleted', reply.op);
       create(job, driversOf(job, []), context);
       return;
     case 'write':
+      assert(reply.op === 'apiWriter.create' || reply.op === 'apiWriter.update', 'the CSINode was not written', reply.op);
       ended(manager, job, null, context);
   }
 }

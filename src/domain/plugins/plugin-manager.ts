@@ -17,10 +17,10 @@ import type { CsiNodeInfo } from '../../ports/outbound/csi-node.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { PluginInfo } from '../../ports/outbound/plugin-sockets.js';
 import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ReplyTo } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { type AllocatableContext, allocatableEnded, allocatableRead, allocatableSlot, planAllocatable, updateAllocatable } from './csi-allocatable.js';
-import { addCsiNodeJob, csiNodeReplied, type KeeperContext } from './csi-node-keeper.js';
+import { addCsiNodeJob, type CsiNodeReply, csiNodeReplied, type KeeperContext } from './csi-node-keeper.js';
 import { csiVersionOf } from './csi-versions.js';
 import { draPluginProblem, draType, removeDraPlugin } from './dra-plugins.js';
 import { type CsiNodeJob, csiNodeAddress, type PluginManager, type PluginRecord, pluginMachine, pluginScanAddress } from './plugin-manager-state.js';
@@ -55,9 +55,13 @@ export function scanPlugins(manager: PluginManager, { turn }: PluginContext): vo
 }
 
 /** An answer about the plugin at a socket. @param key the socket's path */
-export function pluginReplied(manager: PluginManager, key: string, reply: Reply<AgentOperations>, context: PluginContext): void {
+export const pluginOperations = ['pluginSockets.info', 'pluginSockets.notify', 'csiNode.info'] as const;
+type PluginReply = ReplyTo<AgentOperations, (typeof pluginOperations)[number]>;
+
+/** @param key the socket's path */
+export function pluginReplied(manager: PluginManager, key: string, reply: PluginReply, context: PluginContext): void {
   const record = manager.sockets.get(key);
-  if (reply.slot === allocatableSlot) counted(manager, record, key, reply, context);
+  if (reply.op === 'csiNode.info' && reply.slot === allocatableSlot) counted(manager, record, key, reply, context);
   else if (record !== undefined) replied(manager, record, reply, context);
 }
 
@@ -71,11 +75,11 @@ export function pluginWoken(manager: PluginManager, key: string, context: Plugin
   }
 }
 
-export function csiNodeAnswered(manager: PluginManager, reply: Reply<AgentOperations>, context: PluginContext): void {
+export function csiNodeAnswered(manager: PluginManager, reply: CsiNodeReply, context: PluginContext): void {
   csiNodeReplied(manager, reply, keeping(manager, context));
 }
 
-export function pluginsScanned(manager: PluginManager, { outcome }: Reply<AgentOperations>, context: PluginContext): void {
+export function pluginsScanned(manager: PluginManager, { outcome }: ReplyTo<AgentOperations, 'pluginSockets.scan'>, context: PluginContext): void {
   const { turn } = context;
   let next = turn.now + scanPeriod;
   if (outcome.ok) trySucceeded(manager.scanPauses, scan);
@@ -83,8 +87,8 @@ export function pluginsScanned(manager: PluginManager, { outcome }: Reply<AgentO
     next = tryFailed(manager.scanPauses, scan, turn.now);
     turn.log('error', 'Unable to read the plugin registration directory', { err: outcome.error.message });
   }
-  if (outcome.ok) take(manager, outcome.value as AgentOperations['pluginSockets.scan']['reply'], context);
-  const watched = outcome.ok && (outcome.value as AgentOperations['pluginSockets.scan']['reply']).watched;
+  if (outcome.ok) take(manager, outcome.value, context);
+  const watched = outcome.ok && outcome.value.watched;
   if (manager.scanAgain) {
     manager.scanAgain = false;
     scanPlugins(manager, context);
@@ -144,26 +148,26 @@ function begin(record: PluginRecord, { turn }: PluginContext): void {
   turn.ask('pluginSockets.info', { machine: pluginMachine, key: record.path }, 'step', { socket: record.path }, infoTimeout);
 }
 
-function replied(manager: PluginManager, record: PluginRecord, { op, outcome }: Reply<AgentOperations>, context: PluginContext): void {
-  const failure = outcome.ok ? null : outcome.error.message;
-  switch (op) {
+function replied(manager: PluginManager, record: PluginRecord, reply: PluginReply, context: PluginContext): void {
+  const failure = reply.outcome.ok ? null : reply.outcome.error.message;
+  switch (reply.op) {
     case 'pluginSockets.info':
       // A plugin that doesn't answer GetInfo can't be notified either.
-      if (failure === null) known(manager, record, outcome.ok ? (outcome.value as PluginInfo) : null, context);
+      if (reply.outcome.ok) known(manager, record, reply.outcome.value, context);
       else refused(manager, record, `RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket ${record.path}, err: ${failure}`, context);
       return;
     case 'csiNode.info':
-      if (outcome.ok) nodeInfo(manager, record, outcome.value as CsiNodeInfo, context);
+      if (reply.outcome.ok) nodeInfo(manager, record, reply.outcome.value, context);
       else notRegistered(manager, record, `kubernetes.io/csi: registration failed; error during CSI NodeGetInfo() call: ${failure}`, context);
       return;
-    default:
+    case 'pluginSockets.notify':
       notified(manager, record, failure, context);
   }
 }
 
 /** Takes the number of allocatable volumes; ignored for a removed socket. */
-function counted(manager: PluginManager, record: PluginRecord | undefined, path: string, { outcome }: Reply<AgentOperations>, context: PluginContext): void {
-  if (record !== undefined) allocatableRead(manager, record, outcome as Parameters<typeof allocatableRead>[2], keeping(manager, context), context);
+function counted(manager: PluginManager, record: PluginRecord | undefined, path: string, { outcome }: ReplyTo<AgentOperations, 'csiNode.info'>, context: PluginContext): void {
+  if (record !== undefined) allocatableRead(manager, record, outcome, keeping(manager, context), context);
   else for (const name of [...manager.counting]) if (manager.drivers.get(name)?.socket !== path) allocatableEnded(manager, name, null, context);
 }
 

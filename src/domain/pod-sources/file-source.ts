@@ -7,7 +7,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { FileWatchEvent } from '../../ports/outbound/file-watch.js';
 import type { ManifestListing, ManifestOperations } from '../../ports/outbound/manifests.js';
 import type { Outcome } from '../../ports/port-error.js';
-import type { Address, Reply, Turn } from '../kernel/machine.js';
+import type { Address, ReplyTo, Turn } from '../kernel/machine.js';
 import { clearStore, type ManifestStore, type ManifestStoreSettings, newManifestStore, podsOfStore, removeFile, takeFile, takeListing } from './manifest-store.js';
 
 export interface FileSourceSettings extends ManifestStoreSettings {
@@ -120,7 +120,9 @@ function noteChanged(state: FileSourceState, event: Extract<FileWatchEvent, { ki
   if (state.changed.size > maxChanged) state.nextListAt = 0;
 }
 
-export function fileSourceReplied(state: FileSourceState, reply: Reply<ManifestOperations>, context: FileSourceContext): void {
+export const fileSourceOperations = ['manifestDirectory.watch', 'manifestDirectory.list', 'manifestDirectory.readFile'] as const;
+
+export function fileSourceReplied(state: FileSourceState, reply: ReplyTo<ManifestOperations, (typeof fileSourceOperations)[number]>, context: FileSourceContext): void {
   switch (reply.op) {
     case 'manifestDirectory.watch':
       watchReplied(state, reply.outcome, context);
@@ -137,9 +139,6 @@ export function fileSourceReplied(state: FileSourceState, reply: Reply<ManifestO
         complain(state, context, `can't read a manifest: ${reply.outcome.error.message}`);
         state.nextListAt = Math.min(state.nextListAt, context.turn.now + absentRetry);
       }
-      break;
-    case 'manifestUrl.fetch':
-      break;
   }
   if (state.isDirty && state.changed.size === 0) send(state, context);
   runFileSource(state, context);

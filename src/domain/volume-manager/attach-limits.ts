@@ -4,9 +4,10 @@
 //   none -> the attachments are read -> a full one: the driver's count is updated, and then the pod is refused
 //
 // Invariant: the CSINode is up to date before the pod is refused, so that the scheduler doesn't send its successor here.
-import type { VolumeAttachment } from '../../ports/model/storage.js';
+
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Reply } from '../kernel/machine.js';
+import { answeredObject } from '../api-data/typed-object.js';
+import type { ReplyFor } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { csiAttachmentName, csiDriverName, csiPlugin } from '../volumes/csi-volume.js';
 import type { VolumeContext } from './volume-kind.js';
@@ -59,12 +60,12 @@ function countedDriver(manager: VolumeManager, volumeName: string, { csi, nodeNa
   return { name: driver.value, attachment: csiAttachmentName(handle, driver.value, nodeName) };
 }
 
-export function limitReplied(manager: VolumeManager, uid: string, { slot, outcome }: Reply<AgentOperations>, context: VolumeContext): void {
+export function limitReplied(manager: VolumeManager, uid: string, { slot, outcome }: ReplyFor<AgentOperations, 'apiReader.get'>, context: VolumeContext): void {
   const look = manager.limitLooks.get(uid);
   const driver = look?.waiting.get(slot);
   if (look === undefined || driver === undefined) return;
   look.waiting.delete(slot);
-  const attachment = outcome.ok ? (outcome.value as VolumeAttachment) : null;
+  const attachment = answeredObject('volumeattachments', outcome);
   if (attachment?.status?.attached !== true && attachment?.status?.attachError?.errorCode === exhausted) look.driver ??= driver;
   if (look.waiting.size > 0) return;
   look.phase = look.driver !== null && context.csi.updateAllocatable(look.driver) ? 'updating' : 'over';

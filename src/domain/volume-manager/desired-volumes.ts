@@ -3,12 +3,15 @@
 //
 //   want -> (claim -> its persistent volume ->) desired, or an error of the pod, which the next `want` retries
 //   desired, and its plugin can expand volumes -> both are read again at the sync frequency: a node can't watch them
+import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { Volume } from '../../ports/model/volume.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Outcome } from '../../ports/port-error.js';
+import { typedObject } from '../api-data/typed-object.js';
 import { assert } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ReplyFor } from '../kernel/machine.js';
 import { goQuote } from '../values/go-text.js';
 import { microsPerSecond } from '../values/time.js';
 import { migrateToCsi } from '../volumes/csi-migration.js';
@@ -158,15 +161,14 @@ function lookUpClaim(wanted: PodVolumes, volume: Volume, claimName: string, { tu
 }
 
 /** Takes an answer about a claim or its volume. The pod may be wanted no more. */
-export function claimReplied(manager: VolumeManager, key: string, { outcome }: Reply<AgentOperations>, context: VolumeContext): void {
+export function claimReplied(manager: VolumeManager, key: string, { outcome }: ReplyFor<AgentOperations, 'apiReader.get'>, context: VolumeContext): void {
   const { wanted, volumeName } = lookedUp(manager, key);
   const lookup = wanted?.resolving.get(volumeName);
   if (wanted === undefined || lookup === undefined) {
     context.turn.end({ machine: claimMachine, key });
     return;
   }
-  const given = outcome as { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: { readonly message: string } };
-  const answer = lookup.phase === 'claim' ? claimFound(wanted, lookup, given) : volumeFound(lookup, given);
+  const answer = lookup.phase === 'claim' ? claimFound(wanted, lookup, outcome) : volumeFound(lookup, outcome);
   if (typeof answer === 'string') {
     const name = `${wanted.pod.metadata.namespace ?? ''}/${lookup.claimName}`;
     settle(wanted, lookup, context);
@@ -227,11 +229,9 @@ function isUnwrapped(message: string): boolean {
   return message.endsWith('(pod is not owner)');
 }
 
-type Given = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: { readonly message: string } };
-
-function claimFound(wanted: PodVolumes, lookup: ClaimLookup, outcome: Given): string | { readonly ask: string } {
+function claimFound(wanted: PodVolumes, lookup: ClaimLookup, outcome: Outcome<ApiObject>): string | { readonly ask: string } {
   if (!outcome.ok) return `failed to fetch PVC from API server: ${outcome.error.message}`;
-  const claim = outcome.value as PersistentVolumeClaim;
+  const claim = typedObject('persistentvolumeclaims', outcome.value);
   const { metadata, spec = {}, status = {} } = claim;
   if (lookup.isEphemeral && !(metadata.ownerReferences ?? []).some(({ controller, uid }) => controller === true && uid === wanted.uid)) {
     const { name, namespace = '' } = wanted.pod.metadata;
@@ -248,9 +248,9 @@ function claimFound(wanted: PodVolumes, lookup: ClaimLookup, outcome: Given): st
   return { ask: volumeName };
 }
 
-function volumeFound(lookup: ClaimLookup, outcome: Given): string | { readonly persistentVolume: PersistentVolume } {
+function volumeFound(lookup: ClaimLookup, outcome: Outcome<ApiObject>): string | { readonly persistentVolume: PersistentVolume } {
   if (!outcome.ok) return `failed to fetch PV ${lookup.volumeName} from API server: ${outcome.error.message}`;
-  const persistentVolume = outcome.value as PersistentVolume;
+  const persistentVolume = typedObject('persistentvolumes', outcome.value);
   const { metadata, spec } = persistentVolume;
   assert(metadata !== undefined && spec !== undefined, 'a persistent volume has metadata and a spec');
   if (spec.claimRef === undefined) return `found PV object ${metadata.name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`;

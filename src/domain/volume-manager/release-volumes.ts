@@ -6,7 +6,7 @@
 // Invariant: a volume without a matching kind stays, and is reported; nothing of it is removed.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { VolumeLeftovers } from '../../ports/outbound/pod-volumes.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ReplyFor } from '../kernel/machine.js';
 import { hostCallLimit } from '../values/host-call-limit.js';
 import { podDirectory } from '../values/pod-directories.js';
 import { planSubPathCleanup } from '../volumes/sub-path.js';
@@ -35,7 +35,7 @@ export function forgetRelease(manager: VolumeManager, uid: string, context: Volu
   context.volumesChanged(uid);
 }
 
-export function releaseReplied(manager: VolumeManager, uid: string, { outcome }: Reply<AgentOperations>, context: VolumeContext): void {
+export function releaseReplied(manager: VolumeManager, uid: string, { outcome }: ReplyFor<AgentOperations, 'podVolumes.list'>, context: VolumeContext): void {
   const release = manager.releases.get(uid);
   if (release === undefined) {
     // It was forgotten while the list was in flight: a caller that has asked for it since got no list of its own.
@@ -44,7 +44,7 @@ export function releaseReplied(manager: VolumeManager, uid: string, { outcome }:
   }
   if (outcome.ok) {
     release.phase = 'unmounting';
-    found(manager, release, outcome.value as VolumeLeftovers, context);
+    found(manager, release, outcome.value, context);
   } else {
     release.failures.push(outcome.error.message);
     release.phase = 'over';

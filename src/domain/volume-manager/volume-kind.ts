@@ -17,11 +17,13 @@ import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Outcome } from '../../ports/port-error.js';
 import type { ApiData } from '../api-data/api-data.js';
 import type { BlockVolume } from '../containers/block-devices.js';
 import type { MountedVolume } from '../containers/mounts.js';
 import type { NodeFacts } from '../containers/node-facts.js';
-import type { CommandFor, Reply, Turn } from '../kernel/machine.js';
+import { assert } from '../kernel/assert.js';
+import type { CommandFor, Reply, ReplyFor, Turn } from '../kernel/machine.js';
 import type { CsiView } from '../plugins/csi-view.js';
 import { isBlockVolume, type VolumeSpec } from '../volumes/volume-spec.js';
 
@@ -99,10 +101,29 @@ export interface VolumeScene {
   remindAt(at: Micros): void;
   /** Sends a second command beside the current one; its answer goes to `seen`, unless the current one is answered first. One at a time. */
   look<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request']): void;
-  /** Sends a command; its answer goes to `replied`. */
+  /** Sends a command; its answer goes to the procedure's handler of its operation. */
   ask<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request'], timeout?: Micros | null): VolumeStep;
 }
 
+type OutcomeOf<Op extends keyof AgentOperations> = ReplyFor<AgentOperations, Op>['outcome'];
+
+/** Handlers of answers, by operation. A step: the procedure ends with it; null: `decide` continues. */
+export type VolumeReplies<Work, Result = VolumeStep | null> = {
+  readonly [Op in keyof AgentOperations]?: (work: Work, outcome: OutcomeOf<Op>, scene: VolumeScene) => Result;
+};
+
+/** A procedure as its kind declares it. The answer to an operation without a handler is a failed assertion. */
+export interface ProcedureTable<Work> {
+  readonly begin: (scene: VolumeScene) => Work;
+  readonly decide: (work: Work, scene: VolumeScene) => VolumeStep;
+  /** The time of `remindAt` has come, and the command is not answered yet. */
+  readonly late?: (work: Work, scene: VolumeScene) => void;
+  /** Handlers of the answers to `look`. */
+  readonly looks?: VolumeReplies<Work, void>;
+  readonly replies: VolumeReplies<Work>;
+}
+
+/** A procedure as the manager runs it. */
 export interface VolumeProcedure<Work = never> {
   readonly begin: (scene: VolumeScene) => Work;
   readonly decide: (work: Work, scene: VolumeScene) => VolumeStep;
@@ -161,14 +182,10 @@ export function failed(message: string, severity: FailureSeverity = 'final', pre
   return { kind: 'failed', message, severity, prefix };
 }
 
-/** A procedure of one command, which is all that is to be done. */
-export function singleCommand(ask: (scene: VolumeScene) => VolumeStep, severity: FailureSeverity = 'final'): VolumeProcedure<never> {
-  const procedure: VolumeProcedure<object> = {
-    begin: () => ({}),
-    decide: (_work, scene) => ask(scene),
-    replied: (_work, { outcome }) => (outcome.ok ? done : failed(outcome.error.message, severity)),
-  };
-  return procedure as unknown as VolumeProcedure<never>;
+/** A procedure of one command. @param ask sends it, or fails at once */
+export function singleCommand(op: keyof AgentOperations, ask: (scene: VolumeScene) => VolumeStep, severity: FailureSeverity = 'final'): VolumeProcedure<never> {
+  const ended = (_work: object, outcome: Outcome<unknown>): VolumeStep => (outcome.ok ? done : failed(outcome.error.message, severity));
+  return procedure<object>({ begin: () => ({}), decide: (_work, scene) => ask(scene), replies: { [op]: ended } });
 }
 
 /** One procedure for file systems, another for raw block volumes. */
@@ -183,7 +200,22 @@ export function byVolumeMode(fileSystem: VolumeProcedure<never>, block: VolumePr
   };
 }
 
+type AnyReply<Work, Result> = (work: Work, outcome: Outcome<unknown>, scene: VolumeScene) => Result;
+
 /** Erases the type of a procedure's work, which only the procedure itself reads. */
-export function procedure<Work extends object>(given: VolumeProcedure<Work>): VolumeProcedure<never> {
-  return given as unknown as VolumeProcedure<never>;
+export function procedure<Work extends object>({ begin, decide, late, looks = {}, replies }: ProcedureTable<Work>): VolumeProcedure<never> {
+  const erased: VolumeProcedure<Work> = {
+    begin,
+    decide,
+    ...(late === undefined ? {} : { late }),
+    seen: (work, { op, outcome }, scene) => handlerOf<Work, void>(looks, op)(work, outcome, scene),
+    replied: (work, { op, outcome }, scene) => handlerOf<Work, VolumeStep | null>(replies, op)(work, outcome, scene),
+  };
+  return erased as unknown as VolumeProcedure<never>;
+}
+
+function handlerOf<Work, Result>(handlers: VolumeReplies<Work, Result>, op: keyof AgentOperations): AnyReply<Work, Result> {
+  const handler = handlers[op] as AnyReply<Work, Result> | undefined;
+  assert(handler !== undefined, 'a volume got an answer that its procedure has no handler for', op);
+  return handler;
 }

@@ -199,7 +199,7 @@ function procedureOf(manager: VolumeManager, { uid, spec, work }: VolumeOperatio
     const steps = manager.releases.get(uid)?.subPaths.get(specName(spec)) ?? null;
     // The request is answered, even if the pod is released again meanwhile, which looks them up again.
     if (steps === null && work === null) return null;
-    return singleCommand((scene) => scene.ask('subPaths.carryOut', { uid, steps: steps ?? [] }));
+    return singleCommand('subPaths.carryOut', (scene) => scene.ask('subPaths.carryOut', { uid, steps: steps ?? [] }));
   }
   const plugin = volumePluginFor(spec);
   return (plugin === null ? null : (kindOf(plugin.name)?.[stage] ?? null)) as VolumeProcedure<never> | null;

@@ -5,13 +5,13 @@ import type { Micros } from '../../../ports/micros.js';
 import type { ObjectReference } from '../../../ports/model/object-meta.js';
 import type { EventRecord } from '../../../ports/outbound/event-sink.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
-import { type EventWriting, eventReplied, eventsWoken, recordEvent } from '../../events/event-recorder.js';
-import type { Address, Command, CommandFor, LogFields, LogLevel, Reply, Turn } from '../../kernel/machine.js';
+import { type EventReply, eventReplied, eventsWoken, recordEvent } from '../../events/event-recorder.js';
+import type { Address, Command, CommandFor, LogFields, LogLevel, Turn } from '../../kernel/machine.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AgentState } from '../agent-state.js';
 import { ownNode } from '../reflectors/api-state.js';
 
-export function recorderReplied({ state: { eventRecorder }, turn }: AgentContext, reply: Reply<EventWriting>): void {
+export function recorderReplied({ state: { eventRecorder }, turn }: AgentContext, reply: EventReply): void {
   if (eventRecorder !== null) eventReplied(eventRecorder, reply, turn);
 }
 

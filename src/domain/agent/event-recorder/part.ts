@@ -1,5 +1,5 @@
 // Writes events to the API.
-import { eventsAddress } from '../../events/event-recorder.js';
+import { eventOperations, eventsAddress } from '../../events/event-recorder.js';
 import { type AgentPart, repliesTo } from '../part.js';
 import { recorderReplied, recorderWoken } from './event-recording.js';
 
@@ -7,6 +7,6 @@ import { recorderReplied, recorderWoken } from './event-recording.js';
 export const eventRecorder: AgentPart = {
   name: 'eventRecorder',
   machines: {
-    [eventsAddress.machine]: { replies: repliesTo(['apiWriter.create', 'apiWriter.patch'], (context, _key, answer) => recorderReplied(context, answer)), woken: recorderWoken },
+    [eventsAddress.machine]: { replies: repliesTo(eventOperations, (context, _key, answer) => recorderReplied(context, answer)), woken: recorderWoken },
   },
 };

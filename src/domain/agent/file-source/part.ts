@@ -1,5 +1,5 @@
 // Pods of the manifest path.
-import { fileSourceAddress, fileSourceReplied, manifestsChanged, runFileSource } from '../../pod-sources/file-source.js';
+import { fileSourceAddress, fileSourceOperations, fileSourceReplied, manifestsChanged, runFileSource } from '../../pod-sources/file-source.js';
 import type { AgentContext } from '../agent-context.js';
 import { type AgentPart, repliesTo } from '../part.js';
 import { sourceContext } from '../pod-config/pod-sets.js';
@@ -21,7 +21,7 @@ export const fileSource: AgentPart = {
   },
   machines: {
     [fileSourceAddress.machine]: {
-      replies: repliesTo(['manifestDirectory.watch', 'manifestDirectory.list', 'manifestDirectory.readFile'], (context, _key, answer) => {
+      replies: repliesTo(fileSourceOperations, (context, _key, answer) => {
         const { fileSource } = context.state;
         if (fileSource !== null) fileSourceReplied(fileSource, answer, sourceContext(context, 'file'));
       }),

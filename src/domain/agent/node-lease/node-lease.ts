@@ -1,6 +1,5 @@
 // The node's lease in the API.
-import type { Reply } from '../../kernel/machine.js';
-import { type LeaseOperations, leaseReplied, leaseWanted, leaseWoken, renewLease } from '../../lease/lease-keeper.js';
+import { type LeaseReply, leaseReplied, leaseWanted, leaseWoken, renewLease } from '../../lease/lease-keeper.js';
 import type { AgentContext } from '../agent-context.js';
 import { ownNodeUid } from '../event-recorder/event-recording.js';
 
@@ -15,7 +14,7 @@ export function wantLease(context: AgentContext, nodeUid: string): void {
   if (nodeLease !== null) leaseWanted(nodeLease, nodeUid, context.turn);
 }
 
-export function nodeLeaseReplied(context: AgentContext, reply: Reply<LeaseOperations>): void {
+export function nodeLeaseReplied(context: AgentContext, reply: LeaseReply): void {
   const { nodeLease } = context.state;
   if (nodeLease !== null) leaseReplied(nodeLease, reply, context.turn);
 }

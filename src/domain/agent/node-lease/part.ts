@@ -1,5 +1,5 @@
 // Renews the node's lease.
-import { leaseAddress } from '../../lease/lease-keeper.js';
+import { leaseAddress, leaseOperations } from '../../lease/lease-keeper.js';
 import { type AgentPart, repliesTo } from '../part.js';
 import { beginLease, nodeLeaseReplied, nodeLeaseWoken } from './node-lease.js';
 
@@ -9,7 +9,7 @@ export const nodeLease: AgentPart = {
   start: beginLease,
   machines: {
     [leaseAddress.machine]: {
-      replies: repliesTo(['apiReader.get', 'apiWriter.create', 'apiWriter.update'], (context, _key, answer) => nodeLeaseReplied(context, answer)),
+      replies: repliesTo(leaseOperations, (context, _key, answer) => nodeLeaseReplied(context, answer)),
       woken: nodeLeaseWoken,
     },
   },

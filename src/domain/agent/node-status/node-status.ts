@@ -1,8 +1,8 @@
 // The agent's Node in the API: what it reports, and what the agent takes from it.
 import type { Node } from '../../../ports/model/node.js';
 import { canonicalJson } from '../../kernel/canonical.js';
-import type { Reply, Turn } from '../../kernel/machine.js';
-import { lookAtReadiness, type NodeContext, type NodeOperations, reporterReplied, reporterWoken, startReporter } from '../../node-status/node-reporter.js';
+import type { Turn } from '../../kernel/machine.js';
+import { lookAtReadiness, type NodeContext, type NodeOperations, type ReporterReply, reporterReplied, reporterWoken, startReporter } from '../../node-status/node-reporter.js';
 import { derived } from '../../values/derived.js';
 import type { AgentContext } from '../agent-context.js';
 import { recordNodeEvent } from '../event-recorder/event-recording.js';
@@ -19,7 +19,7 @@ export function beginNodeStatus(context: AgentContext): void {
   startReporter(nodeStatus.reporter, reporterContext(context));
 }
 
-export function nodeStatusReplied(context: AgentContext, reply: Reply<NodeOperations>): void {
+export function nodeStatusReplied(context: AgentContext, reply: ReporterReply): void {
   const { nodeStatus } = context.state;
   if (nodeStatus !== null) reporterReplied(nodeStatus.reporter, reply, reporterContext(context));
 }

@@ -1,5 +1,5 @@
 // Registers the node in the API and reports its status.
-import { nodeAddress } from '../../node-status/node-reporter.js';
+import { nodeAddress, reporterOperations } from '../../node-status/node-reporter.js';
 import { type AgentPart, repliesTo } from '../part.js';
 import { beginNodeStatus, nodeStatusReplied, nodeStatusWoken, planNodeStatus } from './node-status.js';
 
@@ -10,10 +10,7 @@ export const nodeStatus: AgentPart = {
   settle: planNodeStatus,
   machines: {
     [nodeAddress.machine]: {
-      replies: repliesTo(
-        ['machine.read', 'machine.addresses', 'images.list', 'runtime.updateConfig', 'apiReader.get', 'apiWriter.create', 'apiWriter.patch'],
-        (context, _key, answer) => nodeStatusReplied(context, answer),
-      ),
+      replies: repliesTo(reporterOperations, (context, _key, answer) => nodeStatusReplied(context, answer)),
       woken: nodeStatusWoken,
     },
   },

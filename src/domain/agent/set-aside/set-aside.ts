@@ -12,14 +12,14 @@ import type { ListedPod } from '../../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import { mayWrite, stateFileWritten, writeStateFile } from '../../checkpoints/state-file-writer.js';
 import { canonicalJson, hashText } from '../../kernel/canonical.js';
-import type { Address, Reply } from '../../kernel/machine.js';
+import type { Address, Reply, Wake } from '../../kernel/machine.js';
 import { areAllSourcesReady, type DeliveryOp, type PodConfigState, type PodSource } from '../../pod-sources/pod-config.js';
 import { instantAfter, momentAhead } from '../../values/instant.js';
 import { podUidOfLogDirectory } from '../../values/log-paths.js';
 import { podFullName } from '../../values/pod-references.js';
 import { formatRfc3339, microsPerSecond } from '../../values/time.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentEvent, AgentState } from '../agent-state.js';
 import type { AnswerOf } from '../part.js';
 import { requestPodRelist } from '../pleg/looks.js';
 import { putPod, removePod, uidOf } from '../pod-manager/pod-index.js';
@@ -105,33 +105,26 @@ export function setAsideMessage(pod: SetAsidePod): string {
   );
 }
 
-/** Removes the runtime's and the disk's data of pods that are aside from an input. */
-export function withoutAside<Input extends { readonly type: string }>(state: AgentState, input: Input): Input {
-  if (state.setAside.pods.size === 0 || input.type !== 'reply') return input;
-  const reply = input as unknown as Reply<AgentOperations>;
-  if (!reply.outcome.ok) return input;
-  const isSeen = (uid: string): boolean => state.setAside.pods.get(uid)?.phase !== 'aside';
-  const value = seen(state, reply, isSeen);
-  return value === null ? input : ({ ...input, outcome: { ok: true, value } } as Input);
-}
+type Input = AgentEvent | Reply<AgentOperations> | Wake;
 
-/** null: the answer is about no list of pods. */
-function seen(state: AgentState, reply: Reply<AgentOperations>, isSeen: (uid: string) => boolean): unknown {
-  if (!reply.outcome.ok) return null;
-  switch (reply.op) {
+/** Removes the runtime's and the disk's data of pods that are aside from an input. */
+export function withoutAside(state: AgentState, input: Input): Input {
+  if (state.setAside.pods.size === 0 || input.type !== 'reply' || !input.outcome.ok) return input;
+  const isSeen = (uid: string): boolean => state.setAside.pods.get(uid)?.phase !== 'aside';
+  switch (input.op) {
     case 'runtime.listPods': {
-      const listing = reply.outcome.value;
+      const listing = input.outcome.value;
       for (const pod of listing.pods) if (!isSeen(pod.uid)) noteListed(state, pod);
-      return { ...listing, pods: listing.pods.filter(({ uid }) => isSeen(uid)) };
+      return { ...input, outcome: { ok: true, value: { ...listing, pods: listing.pods.filter(({ uid }) => isSeen(uid)) } } };
     }
     case 'podCgroups.list':
-      return reply.outcome.value.filter(({ uid }) => isSeen(uid));
+      return { ...input, outcome: { ok: true, value: input.outcome.value.filter(({ uid }) => isSeen(uid)) } };
     case 'podDirectories.list':
-      return reply.outcome.value.filter(isSeen);
+      return { ...input, outcome: { ok: true, value: input.outcome.value.filter(isSeen) } };
     case 'podLogs.listDirectories':
-      return reply.outcome.value.filter((name) => isSeen(podUidOfLogDirectory(name) ?? ''));
+      return { ...input, outcome: { ok: true, value: input.outcome.value.filter((name) => isSeen(podUidOfLogDirectory(name) ?? '')) } };
     default:
-      return null;
+      return input;
   }
 }
 

@@ -26,11 +26,11 @@ export const volumeManager: AgentPart = {
       woken: (context, key) => volumeWoken(context.state.volumes, key, context),
     },
     [claimMachine]: {
-      replied: (context, key, reply) => claimReplied(context.state.volumes, key, reply, context),
+      replies: { 'apiReader.get': (context, key, answer) => claimReplied(context.state.volumes, key, answer, context) },
       woken: (context, key) => claimWoken(context.state.volumes, key, context),
     },
-    [releaseMachine]: { replied: (context, key, reply) => releaseReplied(context.state.volumes, key, reply, context) },
-    [limitMachine]: { replied: (context, key, reply) => limitReplied(context.state.volumes, key, reply, context) },
+    [releaseMachine]: { replies: { 'podVolumes.list': (context, key, answer) => releaseReplied(context.state.volumes, key, answer, context) } },
+    [limitMachine]: { replies: { 'apiReader.get': (context, key, answer) => limitReplied(context.state.volumes, key, answer, context) } },
     [surveyAddress.machine]: {
       replies: {
         'volumeMounts.survey': (context, _key, answer) => {

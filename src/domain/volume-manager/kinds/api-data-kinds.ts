@@ -7,17 +7,15 @@ import type { Instant } from '../../../ports/instant.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { Volume } from '../../../ports/model/volume.js';
-import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { PayloadStep, VolumeContent } from '../../../ports/outbound/pod-volumes.js';
 import { assert } from '../../kernel/assert.js';
-import type { Reply } from '../../kernel/machine.js';
 import { podVolumeDirectory } from '../../values/pod-directories.js';
 import { type AtomicWriteStep, comparedPaths, generationName, planAtomicWrite } from '../../volumes/atomic-writer.js';
 import { mountPointAbove, nestedMountPoints, payloadSetUp, volumeAddress } from '../../volumes/node-volumes.js';
 import { fsGroupMode } from '../../volumes/volume-ownership.js';
 import type { VolumePayload } from '../../volumes/volume-payload.js';
 import { payloadOf } from '../api-payload.js';
-import { done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { done, failed, procedure, type VolumeKind, type VolumeReplies, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { tearDownOf, viewOf } from './own-directory.js';
 
 const mountPointMode = 0o755;
@@ -56,14 +54,30 @@ function decide(work: PayloadWork, scene: VolumeScene): VolumeStep {
   }
 }
 
-function replied(work: PayloadWork, { op, outcome }: Reply<AgentOperations>): VolumeStep | null {
-  if (!outcome.ok) return failed(outcome.error.message, showsPayload(work) ? 'usable' : 'final');
-  if (op === 'podVolumes.setUp') work.phase = 'read';
-  else if (op === 'podVolumes.read') {
-    work.content = outcome.value as VolumeContent;
+const replies: VolumeReplies<PayloadWork> = {
+  'podVolumes.setUp': (work, outcome, { uid }) => {
+    assert(work.phase === 'setUp', 'the directory of a volume was made twice', uid);
+    if (!outcome.ok) return problem(work, outcome.error.message);
+    work.phase = 'read';
+    return null;
+  },
+  'podVolumes.read': (work, outcome, { uid }) => {
+    assert(work.phase === 'read', 'a volume was read before its directory was made', uid);
+    if (!outcome.ok) return problem(work, outcome.error.message);
+    work.content = outcome.value;
     work.phase = 'write';
-  } else work.phase = 'over';
-  return null;
+    return null;
+  },
+  'podVolumes.write': (work, outcome, { uid }) => {
+    assert(work.phase === 'write', 'a volume was written before it was read', uid);
+    if (!outcome.ok) return problem(work, outcome.error.message);
+    work.phase = 'over';
+    return null;
+  },
+};
+
+function problem(work: PayloadWork, message: string): VolumeStep {
+  return failed(message, showsPayload(work) ? 'usable' : 'final');
 }
 
 /** A container that runs, or may start, sees a whole payload of before. */
@@ -120,7 +134,7 @@ function payloadKind(plugin: string, source: (name: string) => Omit<Volume, 'nam
   return {
     plugin,
     mountDevice: null,
-    setUp: procedure<PayloadWork>({ begin: ({ context }) => ({ phase: 'setUp', since: context.turn.now, payload: null, content: null }), decide, replied }),
+    setUp: procedure<PayloadWork>({ begin: ({ context }) => ({ phase: 'setUp', since: context.turn.now, payload: null, content: null }), decide, replies }),
     tearDown: tearDownOf(plugin),
     unmountDevice: null,
     view: viewOf,

@@ -8,17 +8,15 @@
 // Invariants: the link that marks the pod's possible use of the volume exists before the driver is called for the pod, and until the driver has unpublished
 // it (the Go kubelet's exists only in between, and a killed one loses published volumes). The data file is on disk before the driver is
 // called, and is removed only once no pod has the device and its paths are empty.
-import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import { assert } from '../../kernel/assert.js';
-import type { Reply } from '../../kernel/machine.js';
 import { goList, goQuote } from '../../values/go-text.js';
 import { type CsiMountFacts, csiCallFailed, planCsiPublish } from '../../volumes/csi-mount.js';
 import { csiAttachmentName, csiBlockPaths, csiPlugin, csiVolumeHandle } from '../../volumes/csi-volume.js';
 import { csiDataText } from '../../volumes/csi-volume-data.js';
 import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
-import { done, failed, procedure, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { done, failed, procedure, type VolumeReplies, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockMapOf, recordMapped } from './block-mapping.js';
-import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, isOfUnknownDriver, newCollected } from './csi-facts.js';
+import { asItWas, type CsiCollected, collect, collectReplies, csiTimeout, driverOf, isOfUnknownDriver, newCollected } from './csi-facts.js';
 
 /** The name of the volume's directory below `volumeDevices`. */
 export function csiDeviceName(spec: VolumeSpec): string {
@@ -64,28 +62,37 @@ function decidePublish(work: PublishWork, scene: VolumeScene): VolumeStep {
   return scene.ask('csiNode.publish', { endpoint: found.driver.endpoint, ...plan.request }, csiTimeout);
 }
 
-function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
-  const taken = collected(work, reply);
-  if (taken !== false) return taken === true ? null : taken;
-  const { op, outcome } = reply;
-  switch (op) {
-    case 'csiFiles.prepareDevice':
-    case 'blockDevices.mark':
-      work.phase = op === 'blockDevices.mark' ? 'publish' : 'mark';
-      return outcome.ok ? null : failed(`kubernetes.io/csi: blockMapper.publishVolumeForBlock failed to create dir: ${outcome.error.message}`, 'transient');
-    case 'csiNode.publish': {
-      work.phase = 'map';
-      if (outcome.ok) return null;
-      const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
-      // An earlier try may have published it, and failed later.
-      return failed(failure.message, asItWas(failure.certainty));
-    }
-    default:
-      work.phase = 'over';
-      if (!outcome.ok) return failed(outcome.error.message, 'uncertain', 'MapVolume.MapBlockVolume failed');
-      recordMapped(scene, csiPlugin, directoryOf(scene.spec));
-      return null;
-  }
+const publishReplies: VolumeReplies<PublishWork> = {
+  ...collectReplies,
+  'csiFiles.prepareDevice': (work, outcome, { uid }) => {
+    assert(work.phase === 'collect', 'the data file of a device was written twice', uid);
+    work.phase = 'mark';
+    return outcome.ok ? null : directoryFailed(outcome.error.message);
+  },
+  'blockDevices.mark': (work, outcome, { uid }) => {
+    assert(work.phase === 'mark', 'a device was marked that has no data file', uid);
+    work.phase = 'publish';
+    return outcome.ok ? null : directoryFailed(outcome.error.message);
+  },
+  'csiNode.publish': (work, outcome, { uid }) => {
+    assert(work.phase === 'publish', 'a device was published that is not marked', uid);
+    work.phase = 'map';
+    if (outcome.ok) return null;
+    const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
+    // An earlier try may have published it, and failed later.
+    return failed(failure.message, asItWas(failure.certainty));
+  },
+  'blockDevices.map': (work, outcome, scene) => {
+    assert(work.phase === 'map', 'a device was mapped that is not published', scene.uid);
+    work.phase = 'over';
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain', 'MapVolume.MapBlockVolume failed');
+    recordMapped(scene, csiPlugin, directoryOf(scene.spec));
+    return null;
+  },
+};
+
+function directoryFailed(message: string): VolumeStep {
+  return failed(`kubernetes.io/csi: blockMapper.publishVolumeForBlock failed to create dir: ${message}`, 'transient');
 }
 
 interface UnpublishWork {
@@ -102,12 +109,21 @@ function decideUnpublish(work: UnpublishWork, scene: VolumeScene): VolumeStep {
   return scene.ask('csiNode.unpublish', { endpoint: found.driver.endpoint, volumeId: csiVolumeHandle(spec, uid) ?? '', targetPath: publishPath }, csiTimeout);
 }
 
-function repliedUnpublish(work: UnpublishWork, { op, outcome }: Reply<AgentOperations>, { spec }: VolumeScene): VolumeStep | null {
-  if (!outcome.ok) return failed(outcome.error.message, 'uncertain', op === 'blockDevices.unmap' ? 'UnmapVolume.UnmapBlockVolume failed' : null);
-  const afterUnmap = isOfUnknownDriver(spec) ? 'unmark' : 'unpublish';
-  work.phase = op === 'csiNode.unpublish' ? 'unmark' : work.phase === 'unmap' ? afterUnmap : 'over';
-  return null;
-}
+const unpublishReplies: VolumeReplies<UnpublishWork> = {
+  'blockDevices.unmap': (work, outcome, { spec, uid }) => {
+    assert(work.phase === 'unmap' || work.phase === 'unmark', 'a device was unmapped that is being unpublished', uid);
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain', 'UnmapVolume.UnmapBlockVolume failed');
+    const afterUnmap = isOfUnknownDriver(spec) ? 'unmark' : 'unpublish';
+    work.phase = work.phase === 'unmap' ? afterUnmap : 'over';
+    return null;
+  },
+  'csiNode.unpublish': (work, outcome, { uid }) => {
+    assert(work.phase === 'unpublish', 'a device was unpublished that is not unmapped', uid);
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = 'unmark';
+    return null;
+  },
+};
 
 interface UnstageWork {
   phase: 'users' | 'capabilities' | 'unstage' | 'remove' | 'over';
@@ -126,36 +142,41 @@ function decideUnstage(work: UnstageWork, scene: VolumeScene): VolumeStep {
   return scene.ask('csiNode.unstage', { endpoint, volumeId: csiVolumeHandle(spec, '') ?? '', stagingTargetPath: stagingPath }, csiTimeout);
 }
 
-function repliedUnstage(work: UnstageWork, { op, outcome }: Reply<AgentOperations>, { spec, context }: VolumeScene): VolumeStep | null {
-  if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
-  const { globalMapPath } = csiBlockPaths(context.nodeFacts.rootDirectory, '', spec);
-  switch (op) {
-    case 'blockDevices.users': {
-      const users = outcome.value as readonly string[];
-      work.phase = isOfUnknownDriver(spec) ? 'remove' : 'capabilities';
-      if (users.length === 0) return null;
-      return failed(
-        `the device ${goQuote(globalMapPath)} is still referenced from other Pods ${goList(users)}`,
-        'uncertain',
-        'UnmapDevice.GetDeviceSymlinkRefsFromGlobalMap failed',
-      );
-    }
-    case 'csiNode.capabilities':
-      work.phase = (outcome.value as readonly string[]).includes('STAGE_UNSTAGE_VOLUME') ? 'unstage' : 'remove';
-      return null;
-    case 'csiNode.unstage':
-      work.phase = 'remove';
-      return null;
-    default:
-      work.phase = 'over';
-      return outcome.value === 'mounted'
-        ? failed(`kubernetes.io/csi: the driver has unstaged the volume, and something is still mounted for ${goQuote(globalMapPath)}`, 'uncertain')
-        : null;
-  }
-}
+const unstageReplies: VolumeReplies<UnstageWork> = {
+  'blockDevices.users': (work, outcome, { spec, context }) => {
+    assert(work.phase === 'users', 'the users of a device were read twice');
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = isOfUnknownDriver(spec) ? 'remove' : 'capabilities';
+    if (outcome.value.length === 0) return null;
+    const { globalMapPath } = csiBlockPaths(context.nodeFacts.rootDirectory, '', spec);
+    const problem = `the device ${goQuote(globalMapPath)} is still referenced from other Pods ${goList(outcome.value)}`;
+    return failed(problem, 'uncertain', 'UnmapDevice.GetDeviceSymlinkRefsFromGlobalMap failed');
+  },
+  'csiNode.capabilities': (work, outcome) => {
+    assert(work.phase === 'capabilities', 'the capabilities of a driver were read twice');
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = outcome.value.includes('STAGE_UNSTAGE_VOLUME') ? 'unstage' : 'remove';
+    return null;
+  },
+  'csiNode.unstage': (work, outcome) => {
+    assert(work.phase === 'unstage', 'a device was unstaged that is not to be unstaged');
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = 'remove';
+    return null;
+  },
+  'csiFiles.removeDevice': (work, outcome, { spec, context }) => {
+    assert(work.phase === 'remove', 'a device was removed that is still staged');
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = 'over';
+    const { globalMapPath } = csiBlockPaths(context.nodeFacts.rootDirectory, '', spec);
+    return outcome.value === 'mounted'
+      ? failed(`kubernetes.io/csi: the driver has unstaged the volume, and something is still mounted for ${goQuote(globalMapPath)}`, 'uncertain')
+      : null;
+  },
+};
 
 export const csiBlock = {
-  setUp: procedure<PublishWork>({ begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null }), decide: decidePublish, replied: repliedPublish }),
-  tearDown: procedure<UnpublishWork>({ begin: () => ({ phase: 'unmap' }), decide: decideUnpublish, replied: repliedUnpublish }),
-  unmountDevice: procedure<UnstageWork>({ begin: () => ({ phase: 'users' }), decide: decideUnstage, replied: repliedUnstage }),
+  setUp: procedure<PublishWork>({ begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null }), decide: decidePublish, replies: publishReplies }),
+  tearDown: procedure<UnpublishWork>({ begin: () => ({ phase: 'unmap' }), decide: decideUnpublish, replies: unpublishReplies }),
+  unmountDevice: procedure<UnstageWork>({ begin: () => ({ phase: 'users' }), decide: decideUnstage, replies: unstageReplies }),
 };

@@ -4,11 +4,11 @@
 //   a final error: the claim's status has it, and it is retried with back-off; FailedPrecondition: not on this node again, and the mount continues
 //
 // Invariant: the node counts a volume as expanded only after the driver's success, or if the driver can't expand volumes at all.
-import type { Secret } from '../../../ports/model/config-objects.js';
+import type { ApiObject } from '../../../ports/model/api-object.js';
 import type { PersistentVolumeClaim } from '../../../ports/model/storage.js';
-import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { Outcome, PortErrorKind } from '../../../ports/port-error.js';
-import type { Reply } from '../../kernel/machine.js';
+import { answeredObject, typedObject } from '../../api-data/typed-object.js';
+import { assert } from '../../kernel/assert.js';
 import { bytesOf } from '../../values/base64.js';
 import { goQuote } from '../../values/go-text.js';
 import { formatRfc3339, microsPerSecond } from '../../values/time.js';
@@ -17,7 +17,7 @@ import { csiCallFailed, csiNodeCapability } from '../../volumes/csi-mount.js';
 import { csiBlockPaths, csiDeviceMountPath, csiTargetPath } from '../../volumes/csi-volume.js';
 import { expansionOf, failedPatch, finishedPatch, inProgressPatch, volumeBytes } from '../../volumes/volume-expansion.js';
 import { isBlockVolume, specName } from '../../volumes/volume-spec.js';
-import { done, failed, procedure, type VolumeProcedure, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { done, failed, procedure, type VolumeProcedure, type VolumeReplies, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { csiTimeout, driverOf } from './csi-facts.js';
 
 const apiTimeout = 30 * microsPerSecond;
@@ -76,26 +76,23 @@ function decide(work: ExpandWork, scene: VolumeScene): VolumeStep {
   }
 }
 
-function replied(work: ExpandWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
-  switch (op) {
-    case 'csiNode.capabilities':
-      return knowsCapabilities(work, outcome as Outcome<readonly string[]>, scene);
-    case 'apiReader.get': {
-      if (!outcome.ok) return failed(outcome.error.message, 'transient');
-      const { data = {} } = outcome.value as Secret;
-      work.secrets = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, utf8Decode(bytesOf(value))]));
-      work.phase = 'expand';
-      return null;
-    }
-    case 'csiNode.expand':
-      return expanded(work, outcome, scene);
-    default:
-      return patched(work, outcome as Outcome<unknown>, scene);
-  }
-}
+const replies: VolumeReplies<ExpandWork> = {
+  'csiNode.capabilities': knowsCapabilities,
+  'apiReader.get': (work, outcome, { uid }) => {
+    assert(work.phase === 'secret', 'a secret was read that no expansion waits for', uid);
+    if (!outcome.ok) return failed(outcome.error.message, 'transient');
+    const { data = {} } = typedObject('secrets', outcome.value);
+    work.secrets = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, utf8Decode(bytesOf(value))]));
+    work.phase = 'expand';
+    return null;
+  },
+  'csiNode.expand': expanded,
+  'apiWriter.patch': patched,
+};
 
 /** A driver without node expansion gets no request. */
 function knowsCapabilities(work: ExpandWork, outcome: Outcome<readonly string[]>, scene: VolumeScene): VolumeStep | null {
+  assert(work.phase === 'capabilities', 'the capabilities of a driver were read twice', scene.uid);
   if (!outcome.ok) return failed(outcome.error.message, 'transient');
   work.capabilities = outcome.value;
   work.phase = 'progress';
@@ -106,7 +103,8 @@ function knowsCapabilities(work: ExpandWork, outcome: Outcome<readonly string[]>
   return done;
 }
 
-function expanded(work: ExpandWork, outcome: Reply<AgentOperations>['outcome'], scene: VolumeScene): VolumeStep | null {
+function expanded(work: ExpandWork, outcome: Outcome<unknown>, scene: VolumeScene): VolumeStep | null {
+  assert(work.phase === 'expand', 'a volume was expanded that is not to be expanded', scene.uid);
   const expansion = expansionOf(scene.spec, work.claim);
   if (outcome.ok) {
     recordBoth(
@@ -132,12 +130,14 @@ function expanded(work: ExpandWork, outcome: Reply<AgentOperations>['outcome'], 
   return null;
 }
 
-function patched(work: ExpandWork, outcome: Outcome<unknown>, scene: VolumeScene): VolumeStep | null {
+function patched(work: ExpandWork, outcome: Outcome<ApiObject>, scene: VolumeScene): VolumeStep | null {
+  assert(work.phase === 'progress' || work.phase === 'finish' || work.phase === 'fail', 'a claim was written that is not to be written', scene.uid);
+  const claim = answeredObject('persistentvolumeclaims', outcome);
   // The next attempt begins with the written claim.
-  if (outcome.ok) scene.claimSeen(outcome.value as PersistentVolumeClaim);
+  if (claim !== null) scene.claimSeen(claim);
   if (work.phase === 'fail') return failed(work.failure?.message ?? '', 'transient');
-  if (!outcome.ok) return failed(`updating the claim failed: ${outcome.error.message}`, 'transient');
-  work.claim = outcome.value as PersistentVolumeClaim;
+  if (!outcome.ok || claim === null) return failed(`updating the claim failed: ${outcome.ok ? '' : outcome.error.message}`, 'transient');
+  work.claim = claim;
   if (work.phase === 'progress') {
     work.phase = 'secret';
     return null;
@@ -167,5 +167,5 @@ function recordBoth({ context, pod }: VolumeScene, claim: PersistentVolumeClaim,
 export const csiExpand: VolumeProcedure<never> = procedure<ExpandWork>({
   begin: ({ claim }) => ({ phase: claim === null ? 'over' : 'capabilities', claim: claim ?? { metadata: { name: '' } }, capabilities: [], secrets: {}, failure: null }),
   decide,
-  replied,
+  replies,
 });

@@ -4,10 +4,9 @@ import type { Micros } from '../../../ports/micros.js';
 import type { ApiObject } from '../../../ports/model/api-object.js';
 import type { Secret } from '../../../ports/model/config-objects.js';
 import type { CSIDriver, SecretReference, VolumeAttachment } from '../../../ports/model/storage.js';
-import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { Outcome } from '../../../ports/port-error.js';
+import { typedObject } from '../../api-data/typed-object.js';
 import { assert } from '../../kernel/assert.js';
-import type { Reply } from '../../kernel/machine.js';
 import type { CsiDriverRecord } from '../../plugins/plugin-manager-state.js';
 import { microsPerSecond } from '../../values/time.js';
 import { type CsiMountFacts, csiTokenRequests } from '../../volumes/csi-mount.js';
@@ -15,7 +14,7 @@ import { csiAttachmentName, csiDriverName } from '../../volumes/csi-volume.js';
 import type { Lookup } from '../../volumes/object-payload.js';
 import type { VolumeSpec } from '../../volumes/volume-spec.js';
 import { isBlockVolume } from '../../volumes/volume-spec.js';
-import { failed, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { failed, type VolumeReplies, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 
 const apiTimeout = 30 * microsPerSecond;
 export const csiTimeout: Micros = 120 * microsPerSecond;
@@ -83,20 +82,22 @@ export function collect(
   return { facts };
 }
 
-/** Takes an answer to a request of `collect`. False: another request's. A failure of the driver ends the procedure. */
-export function collected(work: CsiCollected, { op, outcome }: Reply<AgentOperations>): boolean | VolumeStep {
-  if (op === 'csiNode.capabilities') {
+/** Takes the answers to the requests of `collect`. A failure of the driver ends the procedure. */
+export const collectReplies = {
+  'csiNode.capabilities': (work, outcome) => {
+    assert(work.capabilities === null, 'the capabilities of a driver were read twice');
     if (!outcome.ok) return failed(outcome.error.message, 'transient');
-    work.capabilities = outcome.value as readonly string[];
-    return true;
-  }
-  if (op !== 'apiReader.get') return false;
-  const found = lookupOf(outcome as Outcome<ApiObject>);
-  if (work.reading === null) work.attachment = found as Lookup<VolumeAttachment>;
-  else work.secrets.set(work.reading, found as Lookup<Secret>);
-  work.reading = null;
-  return true;
-}
+    work.capabilities = outcome.value;
+    return null;
+  },
+  'apiReader.get': (work, outcome) => {
+    assert(work.reading !== null || work.attachment === null, 'an attachment was read twice');
+    if (work.reading === null) work.attachment = lookupOf('volumeattachments', outcome);
+    else work.secrets.set(work.reading, lookupOf('secrets', outcome));
+    work.reading = null;
+    return null;
+  },
+} satisfies VolumeReplies<CsiCollected>;
 
 export function needsAttachment({ spec, context }: VolumeScene, object: CSIDriver | null): boolean {
   return spec.kind === 'persistent' && context.apiData !== null && object?.spec.attachRequired !== false;
@@ -140,8 +141,8 @@ function tokensOf({ since }: CsiCollected, { pod, context }: VolumeScene, object
   });
 }
 
-function lookupOf(outcome: Outcome<ApiObject>): Lookup<unknown> {
-  if (outcome.ok) return { kind: 'found', object: outcome.value };
+function lookupOf<Collection extends Parameters<typeof typedObject>[0]>(collection: Collection, outcome: Outcome<ApiObject>): Lookup<ReturnType<typeof typedObject<Collection>>> {
+  if (outcome.ok) return { kind: 'found', object: typedObject(collection, outcome.value) };
   return outcome.error.kind === 'not-found' ? { kind: 'absent' } : { kind: 'failed', message: outcome.error.message };
 }
 

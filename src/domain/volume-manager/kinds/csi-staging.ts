@@ -4,16 +4,16 @@
 //   unmountDevice: read -> references -> capabilities -> NodeUnstageVolume -> remove -> over
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
+import type { Outcome } from '../../../ports/port-error.js';
 import { assert } from '../../kernel/assert.js';
-import type { Reply } from '../../kernel/machine.js';
 import { goQuote } from '../../values/go-text.js';
 import { type CsiMountFacts, csiCallFailed, planCsiStage } from '../../volumes/csi-mount.js';
 import { csiDeviceMountPath } from '../../volumes/csi-volume.js';
 import { csiDataText } from '../../volumes/csi-volume-data.js';
 import { isBlockVolume } from '../../volumes/volume-spec.js';
-import { done, failed, procedure, type VolumeProcedure, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { done, failed, procedure, type VolumeProcedure, type VolumeReplies, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { csiDeviceData, csiDeviceName } from './csi-block.js';
-import { attachmentNameOf, type CsiCollected, collect, collected, csiTimeout, driverOf, needsAttachment, newCollected } from './csi-facts.js';
+import { attachmentNameOf, type CsiCollected, collect, collectReplies, csiTimeout, driverOf, needsAttachment, newCollected } from './csi-facts.js';
 
 interface StageWork extends CsiCollected {
   phase: 'collect' | 'stage' | 'clean' | 'over';
@@ -46,24 +46,35 @@ function decideStage(work: StageWork, scene: VolumeScene): VolumeStep {
   return scene.ask('csiNode.stage', { endpoint: driver.endpoint, ...plan.request }, csiTimeout);
 }
 
-function repliedStage(work: StageWork, reply: Reply<AgentOperations>): VolumeStep | null {
-  const taken = collected(work, reply);
-  if (taken !== false) return taken === true ? null : taken;
-  const { op, outcome } = reply;
-  // A possible leftover requires an unmount.
-  if (op === 'csiFiles.remove' || op === 'csiFiles.removeDevice') return failed(work.failure, outcome.ok && outcome.value !== 'mounted' ? 'final' : 'uncertain');
-  if (op === 'csiFiles.prepare' || op === 'csiFiles.prepareDevice') {
-    // It may have been made all the same.
-    if (!outcome.ok) return failed(`kubernetes.io/csi: attacher.MountDevice failed to create dir: ${outcome.error.message}`, 'uncertain');
-    work.phase = work.facts?.capabilities.includes('STAGE_UNSTAGE_VOLUME') === true ? 'stage' : 'over';
+const stageReplies: VolumeReplies<StageWork> = {
+  ...collectReplies,
+  'csiFiles.prepare': prepared,
+  'csiFiles.prepareDevice': prepared,
+  'csiNode.stage': (work, outcome) => {
+    assert(work.phase === 'stage', 'a volume was staged that is not prepared');
+    if (outcome.ok) return done;
+    const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
+    if (failure.certainty !== 'final') return failed(failure.message, failure.certainty);
+    work.failure = failure.message;
+    work.phase = 'clean';
     return null;
-  }
-  if (outcome.ok) return done;
-  const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
-  if (failure.certainty !== 'final') return failed(failure.message, failure.certainty);
-  work.failure = failure.message;
-  work.phase = 'clean';
+  },
+  'csiFiles.remove': cleaned,
+  'csiFiles.removeDevice': cleaned,
+};
+
+function prepared(work: StageWork, outcome: Outcome<unknown>): VolumeStep | null {
+  assert(work.phase === 'collect' && work.facts !== null, 'a volume was prepared before its facts were collected');
+  // It may have been made all the same.
+  if (!outcome.ok) return failed(`kubernetes.io/csi: attacher.MountDevice failed to create dir: ${outcome.error.message}`, 'uncertain');
+  work.phase = work.facts.capabilities.includes('STAGE_UNSTAGE_VOLUME') ? 'stage' : 'over';
   return null;
+}
+
+/** A possible leftover requires an unmount. */
+function cleaned({ phase, failure }: StageWork, outcome: Outcome<'removed' | 'mounted'>): VolumeStep {
+  assert(phase === 'clean', 'a volume was removed whose staging has not failed');
+  return failed(failure, outcome.ok && outcome.value !== 'mounted' ? 'final' : 'uncertain');
 }
 
 function attachmentProblem(scene: VolumeScene, { attachment, driver }: CsiMountFacts): string | null {
@@ -98,30 +109,40 @@ function decideUnstage(work: UnstageWork, scene: VolumeScene): VolumeStep {
   return scene.ask('csiNode.unstage', { endpoint, volumeId: csi.volumeHandle, stagingTargetPath: path.ok ? path.value : '' }, csiTimeout);
 }
 
-function repliedUnstage(work: UnstageWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
-  if (!outcome.ok) {
-    if (op !== 'volumeMounts.references' || outcome.error.kind !== 'not-found') return failed(outcome.error.message, 'uncertain');
+const unstageReplies: VolumeReplies<UnstageWork> = {
+  'csiFiles.read': (work, outcome) => {
+    assert(work.phase === 'read', 'the data file of a staged volume was read twice');
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    // Without the file nothing was staged; removes the empty directory.
+    work.phase = outcome.value === null ? 'remove' : 'references';
+    return null;
+  },
+  'volumeMounts.references': (work, outcome, scene) => {
+    assert(work.phase === 'references', 'references of a staged volume were read before its data file');
+    if (outcome.ok) return referenced(work, outcome.value, scene);
+    if (outcome.error.kind !== 'not-found') return failed(outcome.error.message, 'uncertain');
     work.phase = 'remove';
     return null;
-  }
-  switch (op) {
-    case 'csiFiles.read':
-      // Without the file nothing was staged; removes the empty directory.
-      work.phase = outcome.value === null ? 'remove' : 'references';
-      return null;
-    case 'volumeMounts.references':
-      return referenced(work, outcome.value as AgentOperations['volumeMounts.references']['reply'], scene);
-    case 'csiNode.capabilities':
-      work.phase = (outcome.value as readonly string[]).includes('STAGE_UNSTAGE_VOLUME') ? 'unstage' : 'remove';
-      return null;
-    case 'csiNode.unstage':
-      work.phase = 'remove';
-      return null;
-    default:
-      work.phase = 'over';
-      return outcome.value === 'mounted' ? failed(stillMounted(scene), 'uncertain') : null;
-  }
-}
+  },
+  'csiNode.capabilities': (work, outcome) => {
+    assert(work.phase === 'capabilities', 'the capabilities of a driver were read twice');
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = outcome.value.includes('STAGE_UNSTAGE_VOLUME') ? 'unstage' : 'remove';
+    return null;
+  },
+  'csiNode.unstage': (work, outcome) => {
+    assert(work.phase === 'unstage', 'a volume was unstaged that is not to be unstaged');
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = 'remove';
+    return null;
+  },
+  'csiFiles.remove': (work, outcome, scene) => {
+    assert(work.phase === 'remove', 'a volume was removed that is still staged');
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = 'over';
+    return outcome.value === 'mounted' ? failed(stillMounted(scene), 'uncertain') : null;
+  },
+};
 
 function referenced(work: UnstageWork, { mountPoints }: AgentOperations['volumeMounts.references']['reply'], { spec, context }: VolumeScene): VolumeStep | null {
   work.phase = 'capabilities';
@@ -155,7 +176,7 @@ function stagingProblem({ spec, context }: VolumeScene): string {
 export const csiMountDevice: VolumeProcedure<never> = procedure<StageWork>({
   begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '' }),
   decide: decideStage,
-  replied: repliedStage,
+  replies: stageReplies,
 });
 
-export const csiUnmountDevice: VolumeProcedure<never> = procedure<UnstageWork>({ begin: () => ({ phase: 'read' }), decide: decideUnstage, replied: repliedUnstage });
+export const csiUnmountDevice: VolumeProcedure<never> = procedure<UnstageWork>({ begin: () => ({ phase: 'read' }), decide: decideUnstage, replies: unstageReplies });

@@ -5,19 +5,18 @@
 //
 // Invariant: the data file is on disk before the driver is called, and is removed only after the unmount. Raw block volumes: csi-block.ts.
 import type { CSIDriver } from '../../../ports/model/storage.js';
-import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
 import type { Outcome } from '../../../ports/port-error.js';
-import type { Reply } from '../../kernel/machine.js';
+import { assert } from '../../kernel/assert.js';
 import { appliesFsGroup, type CsiMountFacts, csiCallFailed, planCsiPublish } from '../../volumes/csi-mount.js';
 import { csiDriverName, csiPlugin, csiTargetPath, csiVolumeHandle } from '../../volumes/csi-volume.js';
 import { type CsiReconstruction, csiDataText, reconstructCsiVolume } from '../../volumes/csi-volume-data.js';
 import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
-import { byVolumeMode, done, failed, procedure, type VolumeContext, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { byVolumeMode, done, failed, procedure, type VolumeContext, type VolumeKind, type VolumeReplies, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockDeviceOf } from './block-mapping.js';
 import { csiBlock } from './csi-block.js';
 import { csiExpand } from './csi-expansion.js';
-import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, isOfUnknownDriver, newCollected } from './csi-facts.js';
+import { asItWas, type CsiCollected, collect, collectReplies, csiTimeout, driverOf, isOfUnknownDriver, newCollected } from './csi-facts.js';
 import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
 import { applyFsGroup, type GroupWalk, reportProgress, reportSlowWalk } from './group-walk.js';
 import { viewOf } from './own-directory.js';
@@ -48,35 +47,39 @@ function decidePublish(work: PublishWork, scene: VolumeScene): VolumeStep {
   return scene.ask('csiNode.publish', { endpoint: driver.endpoint, ...plan.request }, csiTimeout);
 }
 
-function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
-  const taken = collected(work, reply);
-  if (taken !== false) return taken === true ? null : taken;
-  const { op, outcome } = reply;
-  // A remaining mount is from an earlier attempt.
-  if (op === 'csiFiles.remove') return failed(work.failure, outcome.ok && outcome.value === 'removed' ? 'final' : 'uncertain');
-  if (op === 'csiFiles.prepare') {
+const publishReplies: VolumeReplies<PublishWork> = {
+  ...collectReplies,
+  'csiFiles.prepare': (work, outcome, { uid }) => {
+    assert(work.phase === 'collect' && work.facts !== null, 'a volume was prepared before its facts were collected', uid);
     work.phase = 'publish';
     return outcome.ok ? null : failed(`kubernetes.io/csi: failed to save volume info data: ${outcome.error.message}`, 'transient');
-  }
-  if (op === 'volumeMounts.setOwnership') {
-    work.phase = 'over';
-    return outcome.ok
-      ? null
-      : failed(`applyFSGroup failed for vol ${work.facts === null ? '' : (csiVolumeHandle(scene.spec, scene.uid) ?? '')}: ${outcome.error.message}`, 'uncertain');
-  }
-  if (op === 'volumeMounts.hasLabels') return knowsLabels(work, outcome as Outcome<boolean>, scene);
-  if (outcome.ok) {
-    work.phase = looksForLabels(scene) ? 'labels' : afterPublish(work);
+  },
+  'csiNode.publish': (work, outcome, scene) => {
+    assert(work.phase === 'publish', 'a volume was published that is not prepared', scene.uid);
+    if (outcome.ok) {
+      work.phase = looksForLabels(scene) ? 'labels' : afterPublish(work);
+      return null;
+    }
+    const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
+    if (failure.certainty !== 'final') return failed(failure.message, failure.certainty);
+    // Containers must not lose a volume because a remount failed.
+    if (scene.isRemount || scene.reconstructed) return failed(failure.message, 'transient');
+    work.failure = failure.message;
+    work.phase = 'clean';
     return null;
-  }
-  const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
-  if (failure.certainty !== 'final') return failed(failure.message, failure.certainty);
-  // Containers must not lose a volume because a remount failed.
-  if (scene.isRemount || scene.reconstructed) return failed(failure.message, 'transient');
-  work.failure = failure.message;
-  work.phase = 'clean';
-  return null;
-}
+  },
+  'volumeMounts.hasLabels': knowsLabels,
+  'volumeMounts.setOwnership': (work, outcome, { spec, uid }) => {
+    assert(work.phase === 'own', 'a volume got a group that it does not wait for', uid);
+    work.phase = 'over';
+    return outcome.ok ? null : failed(`applyFSGroup failed for vol ${csiVolumeHandle(spec, uid) ?? ''}: ${outcome.error.message}`, 'uncertain');
+  },
+  // A remaining mount is from an earlier attempt.
+  'csiFiles.remove': ({ phase, failure }, outcome, { uid }) => {
+    assert(phase === 'clean', 'a volume was removed whose publishing has not failed', uid);
+    return failed(failure, outcome.ok && outcome.value === 'removed' ? 'final' : 'uncertain');
+  },
+};
 
 /** A volume labelled by a mount option needs no check. */
 function looksForLabels({ seLinuxLabel, context }: VolumeScene): boolean {
@@ -84,6 +87,7 @@ function looksForLabels({ seLinuxLabel, context }: VolumeScene): boolean {
 }
 
 function knowsLabels(work: PublishWork, outcome: Outcome<boolean>, scene: VolumeScene): VolumeStep | null {
+  assert(work.phase === 'labels', 'labels were looked for in a volume that is not published', scene.uid);
   if (!outcome.ok) return failed(`error checking for SELinux support: ${outcome.error.message}`, 'uncertain');
   scene.labelled(outcome.value);
   work.phase = afterPublish(work);
@@ -108,18 +112,23 @@ function decideUnpublish(work: UnpublishWork, scene: VolumeScene): VolumeStep {
   return scene.ask('csiNode.unpublish', { endpoint: found.driver.endpoint, volumeId: csiVolumeHandle(spec, uid) ?? '', targetPath }, csiTimeout);
 }
 
-function repliedUnpublish(work: UnpublishWork, { op, outcome }: Reply<AgentOperations>, { spec, uid, context }: VolumeScene): VolumeStep | null {
-  if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
-  if (op === 'csiNode.unpublish') {
+const unpublishReplies: VolumeReplies<UnpublishWork> = {
+  'csiNode.unpublish': (work, outcome, { uid }) => {
+    assert(work.phase === 'unpublish', 'a volume was unpublished twice', uid);
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
     work.phase = 'remove';
     return null;
-  }
-  work.phase = 'over';
-  if (outcome.value !== 'mounted') return null;
-  const path = csiTargetPath(context.nodeFacts.rootDirectory, uid, spec);
-  const what = isOfUnknownDriver(spec) ? 'no data file names the driver of the volume' : 'the driver has unpublished the volume';
-  return failed(`kubernetes.io/csi: ${what}, and ${path} is still mounted`, 'uncertain');
-}
+  },
+  'csiFiles.remove': (work, outcome, { spec, uid, context }) => {
+    assert(work.phase === 'remove', 'a volume was removed that is still published', uid);
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = 'over';
+    if (outcome.value !== 'mounted') return null;
+    const path = csiTargetPath(context.nodeFacts.rootDirectory, uid, spec);
+    const what = isOfUnknownDriver(spec) ? 'no data file names the driver of the volume' : 'the driver has unpublished the volume';
+    return failed(`kubernetes.io/csi: ${what}, and ${path} is still mounted`, 'uncertain');
+  },
+};
 
 function targetPlaceOf(uid: string, spec: VolumeSpec): VolumePlace {
   return { kind: 'pod', uid, plugin: escapeName(csiPlugin), volume: escapeName(specName(spec)), inner: 'mount' };
@@ -140,8 +149,10 @@ export const csi: VolumeKind = {
       begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '', isProgressReported: false }),
       decide: decidePublish,
       late: (work, scene) => (work.phase === 'own' ? reportSlowWalk(work, scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
-      seen: (work, reply, scene) => (work.phase === 'own' ? reportProgress(reply, scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
-      replied: repliedPublish,
+      looks: {
+        'volumeMounts.ownershipProgress': ({ phase }, outcome, scene) => (phase === 'own' ? reportProgress(outcome, scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
+      },
+      replies: publishReplies,
     }),
     csiBlock.setUp,
   ),
@@ -151,7 +162,7 @@ export const csi: VolumeKind = {
     procedure<UnpublishWork>({
       begin: ({ spec }) => ({ phase: isOfUnknownDriver(spec) ? 'remove' : 'unpublish' }),
       decide: decideUnpublish,
-      replied: repliedUnpublish,
+      replies: unpublishReplies,
     }),
     csiBlock.tearDown,
   ),

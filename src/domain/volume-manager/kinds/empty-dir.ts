@@ -1,9 +1,9 @@
 // emptyDir: a directory on the root's file system, or one in memory. With the gate LocalStorageCapacityIsolationFSQuotaMonitoring the directory of a pod in a user
 // namespace gets a project quota, which measures it. A volume without a quota works too: walks measure it.
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
-import type { QuotaAssignment, QuotaPlace } from '../../../ports/outbound/project-quotas.js';
+import type { QuotaPlace } from '../../../ports/outbound/project-quotas.js';
 import { assert } from '../../kernel/assert.js';
-import type { Reply } from '../../kernel/machine.js';
+import type { ReplyFor } from '../../kernel/machine.js';
 import { hostCallLimit } from '../../values/host-call-limit.js';
 import { emptyDirSetUp } from '../../volumes/node-volumes.js';
 import { hasProjectQuota, isOnDisk } from '../../volumes/project-quota.js';
@@ -31,14 +31,12 @@ function placeOf({ uid, spec }: VolumeScene): QuotaPlace {
 }
 
 /** The volume works without a quota, too. */
-function quotaAssigned(work: EmptyDirWork, { outcome }: Reply<AgentOperations>, { uid, spec, context }: VolumeScene): null {
+function quotaAssigned(work: EmptyDirWork, outcome: ReplyFor<AgentOperations, 'projectQuotas.assign'>['outcome'], { uid, spec, context }: VolumeScene): null {
+  assert(work.directory === 'made' && work.quota === 'unknown', 'a quota was assigned that no volume waits for', uid);
   work.quota = 'settled';
   const about = { podUID: uid, volumeName: specName(spec) };
   if (!outcome.ok) context.turn.log('warn', 'Set quota failed, the volume is measured by walks', { err: outcome.error.message, ...about });
-  else {
-    const assignment = outcome.value as QuotaAssignment;
-    if (assignment.kind === 'unsupported') context.turn.log('info', 'No quota for the volume, it is measured by walks', { reason: assignment.reason, ...about });
-  }
+  else if (outcome.value.kind === 'unsupported') context.turn.log('info', 'No quota for the volume, it is measured by walks', { reason: outcome.value.reason, ...about });
   return null;
 }
 
@@ -52,11 +50,14 @@ export const emptyDir: VolumeKind = {
       const wantsQuota = scene.pod !== null && hasProjectQuota(scene.pod, scene.spec, scene.context.nodeFacts);
       return work.quota === 'unknown' && wantsQuota ? scene.ask('projectQuotas.assign', placeOf(scene)) : done;
     },
-    replied: (work, reply, scene) => {
-      if (work.directory === 'made') return quotaAssigned(work, reply, scene);
-      if (!reply.outcome.ok) return failed(reply.outcome.error.message);
-      work.directory = 'made';
-      return null;
+    replies: {
+      'podVolumes.setUp': (work, outcome, { uid }) => {
+        assert(work.directory === 'unknown', 'the directory of an emptyDir was made twice', uid);
+        if (!outcome.ok) return failed(outcome.error.message);
+        work.directory = 'made';
+        return null;
+      },
+      'projectQuotas.assign': quotaAssigned,
     },
   }),
   tearDown: procedure<EmptyDirWork>({
@@ -65,11 +66,14 @@ export const emptyDir: VolumeKind = {
       const mayHaveQuota = work.quota === 'unknown' && scene.context.nodeFacts.projectQuotas && isOnDisk(scene.spec);
       return mayHaveQuota ? scene.ask('projectQuotas.clear', placeOf(scene)) : scene.ask('podVolumes.tearDown', addressOf(plugin, scene.uid, scene.spec), hostCallLimit);
     },
-    replied: (work, { op, outcome }, scene) => {
-      if (op !== 'projectQuotas.clear') return outcome.ok ? done : failed(outcome.error.message);
-      work.quota = 'settled';
-      if (!outcome.ok) scene.context.turn.log('warn', 'Failed to clear quota', { err: outcome.error.message, podUID: scene.uid, volumeName: specName(scene.spec) });
-      return null;
+    replies: {
+      'podVolumes.tearDown': (_work, outcome) => (outcome.ok ? done : failed(outcome.error.message)),
+      'projectQuotas.clear': (work, outcome, { uid, spec, context }) => {
+        assert(work.quota === 'unknown', 'the quota of an emptyDir was cleared twice', uid);
+        work.quota = 'settled';
+        if (!outcome.ok) context.turn.log('warn', 'Failed to clear quota', { err: outcome.error.message, podUID: uid, volumeName: specName(spec) });
+        return null;
+      },
     },
   }),
   unmountDevice: null,

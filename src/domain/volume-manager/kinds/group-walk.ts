@@ -4,7 +4,7 @@ import type { Micros } from '../../../ports/micros.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
 import { assert } from '../../kernel/assert.js';
-import type { Reply } from '../../kernel/machine.js';
+import type { ReplyFor } from '../../kernel/machine.js';
 import { microsPerSecond } from '../../values/time.js';
 import { fsGroupMode } from '../../volumes/volume-ownership.js';
 import type { VolumeScene, VolumeStep } from '../volume-kind.js';
@@ -39,8 +39,8 @@ export function reportSlowWalk(walk: GroupWalk, scene: VolumeScene, place: Volum
   report(scene, place, ` is taking longer than expected, ${advice}`);
 }
 
-export function reportProgress({ outcome }: Reply<AgentOperations>, scene: VolumeScene, place: VolumePlace): void {
-  const files = outcome.ok ? (outcome.value as AgentOperations['volumeMounts.ownershipProgress']['reply']) : null;
+export function reportProgress(outcome: ReplyFor<AgentOperations, 'volumeMounts.ownershipProgress'>['outcome'], scene: VolumeScene, place: VolumePlace): void {
+  const files = outcome.ok ? outcome.value : null;
   if (files !== null) report(scene, place, `, processed ${files} files.`);
 }
 

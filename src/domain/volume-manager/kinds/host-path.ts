@@ -3,10 +3,9 @@
 //
 //   no type -> done        a type -> inspect -> valid; or created, if the type allows; or refused
 
-import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
-import type { Reply } from '../../kernel/machine.js';
+import { assert } from '../../kernel/assert.js';
 import { checkHostPath, type HostPathCheck } from '../../volumes/host-path-type.js';
-import { done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { done, failed, procedure, type VolumeKind, type VolumeReplies, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { viewOf } from './own-directory.js';
 
 interface HostPathWork {
@@ -29,24 +28,29 @@ function decide(work: HostPathWork, scene: VolumeScene): VolumeStep {
   return type === null || type === '' ? done : scene.ask('hostPaths.inspect', { path });
 }
 
-function replied(work: HostPathWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
-  if (!outcome.ok) return failed(outcome.error.message);
-  if (op !== 'hostPaths.inspect') {
+const replies: VolumeReplies<HostPathWork> = {
+  'hostPaths.inspect': (work, outcome, scene) => {
+    const { path, type } = sourceOf(scene);
+    assert(work.make === null && !work.made, 'a path of the host was inspected after it was made', path);
+    if (!outcome.ok) return failed(outcome.error.message);
+    const check = checkHostPath(path, type, outcome.value);
+    if (check.kind === 'refused') return failed(check.message);
+    if (check.kind === 'good') work.made = true;
+    else work.make = check;
+    return null;
+  },
+  'hostPaths.make': (work, outcome) => {
+    assert(work.make !== null && !work.made, 'a path of the host was made that was not to be made');
+    if (!outcome.ok) return failed(outcome.error.message);
     work.made = true;
     return null;
-  }
-  const { path, type } = sourceOf(scene);
-  const check = checkHostPath(path, type, outcome.value as Parameters<typeof checkHostPath>[2]);
-  if (check.kind === 'refused') return failed(check.message);
-  if (check.kind === 'good') work.made = true;
-  else work.make = check;
-  return null;
-}
+  },
+};
 
 export const hostPath: VolumeKind = {
   plugin: 'kubernetes.io/host-path',
   mountDevice: null,
-  setUp: procedure<HostPathWork>({ begin: () => ({ make: null, made: false }), decide, replied }),
+  setUp: procedure<HostPathWork>({ begin: () => ({ make: null, made: false }), decide, replies }),
   tearDown: null,
   unmountDevice: null,
   view: viewOf,

@@ -5,10 +5,10 @@
 // A block device to be mounted with a file system is refused: formatting and checking aren't implemented. For raw devices see local-device.ts.
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { HostPathKind } from '../../../ports/outbound/pod-volumes.js';
-import type { Reply } from '../../kernel/machine.js';
+import { assert } from '../../kernel/assert.js';
 import { goQuote } from '../../values/go-text.js';
 import type { VolumeSpec } from '../../volumes/volume-spec.js';
-import { byVolumeMode, done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { byVolumeMode, done, failed, procedure, type VolumeKind, type VolumeReplies, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockDeviceOf } from './block-mapping.js';
 import { applyFsGroup, type GroupWalk, reportProgress, reportSlowWalk } from './group-walk.js';
 import { localDevice } from './local-device.js';
@@ -42,26 +42,36 @@ function late(work: LocalWork, scene: VolumeScene): void {
   if (work.phase === 'own') reportSlowWalk(work, scene, placeOf(plugin, scene.uid, scene.spec));
 }
 
-function seen({ phase }: LocalWork, reply: Reply<AgentOperations>, scene: VolumeScene): void {
-  if (phase === 'own') reportProgress(reply, scene, placeOf(plugin, scene.uid, scene.spec));
-}
+const looks: VolumeReplies<LocalWork, void> = {
+  'volumeMounts.ownershipProgress': ({ phase }, outcome, scene) => {
+    if (phase === 'own') reportProgress(outcome, scene, placeOf(plugin, scene.uid, scene.spec));
+  },
+};
 
-function replied(work: LocalWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
-  if (!outcome.ok) return failed(outcome.error.message, work.phase === 'inspect' || work.phase === 'mount' ? 'final' : 'uncertain');
-  switch (op) {
-    case 'hostPaths.inspect':
-      return inspected(work, outcome.value as HostPathKind, scene.spec);
-    case 'volumeMounts.mount':
-      work.phase = scene.pod?.spec.securityContext?.fsGroup === undefined || readOnlyOf(scene.spec) ? 'over' : 'references';
-      return null;
-    case 'volumeMounts.references':
-      referenced(work, outcome.value as AgentOperations['volumeMounts.references']['reply'], scene);
-      return null;
-    default:
-      work.phase = 'over';
-      return null;
-  }
-}
+const replies: VolumeReplies<LocalWork> = {
+  'hostPaths.inspect': (work, outcome, { spec }) => {
+    assert(work.phase === 'inspect', 'a local volume was inspected twice', pathOf(spec));
+    return outcome.ok ? inspected(work, outcome.value, spec) : failed(outcome.error.message, 'final');
+  },
+  'volumeMounts.mount': (work, outcome, { pod, spec }) => {
+    assert(work.phase === 'mount', 'a local volume was mounted before it was inspected', pathOf(spec));
+    if (!outcome.ok) return failed(outcome.error.message, 'final');
+    work.phase = pod?.spec.securityContext?.fsGroup === undefined || readOnlyOf(spec) ? 'over' : 'references';
+    return null;
+  },
+  'volumeMounts.references': (work, outcome, scene) => {
+    assert(work.phase === 'references', 'references of a local volume were read before it was mounted', pathOf(scene.spec));
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    referenced(work, outcome.value, scene);
+    return null;
+  },
+  'volumeMounts.setOwnership': (work, outcome) => {
+    assert(work.phase === 'own', 'a local volume got a group that it does not wait for');
+    if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+    work.phase = 'over';
+    return null;
+  },
+};
 
 function inspected(work: LocalWork, found: HostPathKind, spec: VolumeSpec): VolumeStep | null {
   if (found === 'absent') return failed(`path ${goQuote(pathOf(spec))} does not exist`);
@@ -96,7 +106,7 @@ function readOnlyOf(spec: VolumeSpec): boolean {
 export const localVolume: VolumeKind = {
   plugin,
   mountDevice: null,
-  setUp: byVolumeMode(procedure<LocalWork>({ begin: () => ({ phase: 'inspect', isProgressReported: false }), decide, late, seen, replied }), localDevice.setUp),
+  setUp: byVolumeMode(procedure<LocalWork>({ begin: () => ({ phase: 'inspect', isProgressReported: false }), decide, late, looks, replies }), localDevice.setUp),
   tearDown: byVolumeMode(unmountOf(plugin, null), localDevice.tearDown),
   unmountDevice: null,
   view: viewOf,

@@ -11,7 +11,7 @@ export function placeOf(plugin: string, uid: string, spec: VolumeSpec): VolumePl
 
 /** @param forceAfter timeout before a forced unmount for an unresponsive server; null: never */
 export function unmountOf(plugin: string, forceAfter: Micros | null): VolumeProcedure<never> {
-  return singleCommand((scene) => scene.ask('volumeMounts.unmount', { place: placeOf(plugin, scene.uid, scene.spec), forceAfter }));
+  return singleCommand('volumeMounts.unmount', (scene) => scene.ask('volumeMounts.unmount', { place: placeOf(plugin, scene.uid, scene.spec), forceAfter }));
 }
 
 /** The persistent volume's options, and `ro` if the volume is read-only. */

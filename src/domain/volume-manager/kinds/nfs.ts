@@ -25,7 +25,7 @@ function sourceOf(spec: VolumeSpec): { readonly server: string; readonly path: s
 export const nfs: VolumeKind = {
   plugin,
   mountDevice: null,
-  setUp: singleCommand(ask, 'uncertain'),
+  setUp: singleCommand('volumeMounts.mount', ask, 'uncertain'),
   tearDown: unmountOf(plugin, unmountPatience),
   unmountDevice: null,
   view: viewOf,

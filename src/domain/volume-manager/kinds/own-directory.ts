@@ -12,7 +12,7 @@ export function addressOf(plugin: string, uid: string, spec: VolumeSpec): Volume
 }
 
 export function tearDownOf(plugin: string): VolumeProcedure<never> {
-  return singleCommand((scene) => scene.ask('podVolumes.tearDown', addressOf(plugin, scene.uid, scene.spec), hostCallLimit));
+  return singleCommand('podVolumes.tearDown', (scene) => scene.ask('podVolumes.tearDown', addressOf(plugin, scene.uid, scene.spec), hostCallLimit));
 }
 
 /** What containers see, as the plugin has it. */
