@@ -47,7 +47,7 @@ t.test('what fails is told, and tried after 0.5 s, 1 s, ... up to 122 s; then no
   t.strictSame(manager.times('volumeMounts.mount'), [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122, 122]);
   t.strictSame(volumesState(manager.state, 'a', 122 * second), { kind: 'waiting' });
   const message = 'unmounted volumes=[share], unattached volumes=[], failed to process volumes=[]: context deadline exceeded';
-  t.strictSame(volumesState(manager.state, 'a', 123 * second), { kind: 'failed', message, told: false });
+  t.strictSame(volumesState(manager.state, 'a', 123 * second), { kind: 'failed', message, hasEvents: false });
   manager.failing.clear();
   manager.run.pass(122 * second);
   t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'mounted' });
@@ -132,7 +132,7 @@ t.test('what is being mounted when its pod ends is taken down when it has come',
   manager.want('a', share).release('a');
   t.strictSame(manager.run.asked, ['volumeMounts.mount', 'podVolumes.list']);
   t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'waiting' });
-  t.strictSame(releaseState(manager.state, 'a', 123 * second), { kind: 'failed', message: 'mounted volumes=[share]: context deadline exceeded', told: false });
+  t.strictSame(releaseState(manager.state, 'a', 123 * second), { kind: 'failed', message: 'mounted volumes=[share]: context deadline exceeded', hasEvents: false });
   manager.run.reply(ok('mounted'));
   t.equal(manager.run.asked.at(-1), 'volumeMounts.unmount');
   t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'mounted' });
@@ -169,7 +169,7 @@ t.test('volumes that can’t be had, each in the words of the reference', async 
   for (const [volume, cause] of rows) {
     const manager = new Manager().want('a', volume);
     const message = `unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: failed to get Plugin from volumeSpec for volume "v" ${cause}`;
-    t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'failed', message, told: true });
+    t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'failed', message, hasEvents: true });
   }
 });
 
@@ -229,7 +229,7 @@ t.test('what is found on disk when a pod has ended is taken down, and what no ki
   );
   manager.release('a');
   t.strictSame(manager.run.asked.toSorted(), ['podVolumes.list', 'podVolumes.tearDown', 'volumeMounts.unmount']);
-  t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'failed', message: 'mounted volumes are left: no plugin of this kubelet takes down vendor~x/v', told: false });
+  t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'failed', message: 'mounted volumes are left: no plugin of this kubelet takes down vendor~x/v', hasEvents: false });
   manager.failing.set('podVolumes.list', 'input/output error');
   manager.release('b');
   t.match(releaseState(manager.state, 'b', 0), { kind: 'failed', message: 'mounted volumes are left: input/output error' });
