@@ -10,6 +10,7 @@ import { deadFindings, type Manifests, unusedExportFindings } from './tidy/reach
 import { assertionFindings, assertionFloor, replyCastFindings } from './tidy/replies.js';
 import { appLinesMax, appSizeFindings, barrelFindings, formFindings, nameFindings, sizeFindings } from './tidy/shape.js';
 import { type Finding, type SourceText, sourceText } from './tidy/source-text.js';
+import { bareSleepFindings, bareSleepsMax, repeatedSupportFindings } from './tidy/test-support.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const sourceDirectories = ['src', 'test', 'bench', 'examples', 'scripts'];
@@ -63,6 +64,29 @@ t.test('the tree is tidy', async (t) => {
   t.strictSame(shown(unusedExportFindings(sources)), []);
   t.strictSame(shown(assertionFindings(sources, assertionFloor)), []);
   t.strictSame(shown(appSizeFindings(sources, appLinesMax)), []);
+});
+
+t.test('tests share their support, and wait for conditions', async (t) => {
+  t.strictSame(shown(repeatedSupportFindings(sources)), []);
+  t.strictSame(shown(bareSleepFindings(sources, bareSleepsMax)), []);
+});
+
+t.test('a second copy and a sleep are found', async (t) => {
+  const support = sourceText('test/support/until.ts', '// a\nexport async function until() {\n  await delay(1);\n}\nexport const pods = () => 1;\n');
+  const user = sourceText('test/a.test.ts', 'async function until() {}\nconst pods = () => 2;\nfunction inner() {\n  const until = () => 1;\n}\n');
+  t.strictSame(shown(repeatedSupportFindings([support, user])), [
+    'test/a.test.ts:1: until is in test/support/until.ts: import it',
+    'test/a.test.ts:2: pods is in test/support/until.ts: import it',
+  ]);
+  const sleeps = sourceText(
+    'test/b.test.ts',
+    [
+      't.test(1, async () => {\n  await delay(8_000);\n  while (isOpen()) await delay(5);\n  await until(2, async () => {\n    await delay(1);\n  });',
+      '  await new Promise((resolve) => setTimeout(resolve, 300));\n  await new Promise((resolve) => server.once(3, resolve));\n});\n',
+    ].join('\n'),
+  );
+  t.match(shown(bareSleepFindings([support, sleeps], 1)), [/2 sleeps without a condition, at most 1: .*They are: test\/b\.test\.ts:2, test\/b\.test\.ts:7$/]);
+  t.strictSame(bareSleepFindings([support, sleeps], 2), []);
 });
 
 t.test('the composition root stays below its ceiling', async (t) => {

@@ -1,7 +1,8 @@
 // The apiserver client against a peer in this process: its requests, its handling of each answer, rate limits and retries.
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
-import { ApiPeer, answer, calling, failureOf, leases, nodes, pods } from './api-peer.js';
+import { failureOf } from '../support/port-failures.js';
+import { ApiPeer, answer, calling, leases, nodes, pods } from './api-peer.js';
 
 const everything = { namespace: null, fieldSelector: null, labelSelector: null, resourceVersion: null, limit: null, continueToken: null };
 const node = { resource: nodes, namespace: null, name: 'n1', client: 'main', resourceVersion: null } as const;

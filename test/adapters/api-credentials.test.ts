@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { instantOf } from '../../src/domain/values/instant.js';
 import type { Instant } from '../../src/ports/instant.js';
-import { ApiPeer, answer, base64, calling, failureOf, nodes, type Pair, pods, speaksHttp2, TestAuthority } from './api-peer.js';
+import { failureOf } from '../support/port-failures.js';
+import { until } from '../support/until.js';
+import { ApiPeer, answer, base64, calling, nodes, type Pair, pods, speaksHttp2, TestAuthority } from './api-peer.js';
 
 const node = { resource: nodes, namespace: null, name: 'n1', client: 'main', resourceVersion: null } as const;
 const good = (_request: unknown, response: Parameters<typeof answer>[0]): void => answer(response, 200, { metadata: { name: 'n1' } });
@@ -116,7 +118,7 @@ t.test('a certificate is replaced: what goes on ends on the old one, watches are
   const { reader, problems } = peer.clients(t, peer.kubeconfig({ 'client-certificate': 'current.pem', 'client-key': 'current.pem' }), { now: hands.now, wall: hands.wall });
   const watch = reader.watch({ resource: pods, namespace: null, fieldSelector: null, labelSelector: null, watch: 'w', resourceVersion: '1', timeoutSeconds: 300 }, calling(null));
   const slow = reader.get({ ...node, name: 'slow' }, calling());
-  await until(() => peer.requests.length === 2);
+  await until('a second request', () => peer.requests.length === 2);
 
   const replace = (text: string, name: string): void => {
     symlinkSync(peer.write(name, text), `${link}.new`);
@@ -138,7 +140,7 @@ t.test('a certificate is replaced: what goes on ends on the old one, watches are
   t.equal(await watch, null, 'the watch of the first ended');
   finish();
   t.match(await slow, { metadata: { name: 'slow' } }, 'a request of the first was answered');
-  await until(() => peer.sockets.size === 1);
+  await until('one connection', () => peer.sockets.size === 1);
   t.equal(problems.length, 2, 'each told once');
 });
 
@@ -274,12 +276,3 @@ t.test('no secret is in any failure or problem', async (t) => {
     said.join('\n'),
   );
 });
-
-/** Waits a bounded time. */
-async function until(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 60_000;
-  while (!holds()) {
-    if (Date.now() > end) throw new Error('it did not come to pass');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

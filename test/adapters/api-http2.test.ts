@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { constants, type Http2ServerRequest } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { ApiPeer, answer, calling, failureOf, nodes, pods } from './api-peer.js';
+import { failureOf } from '../support/port-failures.js';
+import { ApiPeer, answer, calling, nodes, pods } from './api-peer.js';
 
 t.setTimeout(120_000);
 

@@ -13,7 +13,6 @@ import { issueCertificate } from '../../src/adapters/certificates/index.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 import type { Call } from '../../src/ports/operation.js';
 import type { ApiWatchEvents } from '../../src/ports/outbound/apiserver.js';
-import { PortError, type PortFailure } from '../../src/ports/port-error.js';
 
 /** Whether peers speak HTTP/2 over TLS. */
 export function speaksHttp2(): boolean {
@@ -238,14 +237,6 @@ export function calling(timeoutMicros: number | null = 10_000_000, signal: Abort
 }
 
 /** What an operation failed with, as data; anything but a PortError fails the test. */
-export async function failureOf(operation: Promise<unknown>): Promise<PortFailure> {
-  const error = await operation.then(
-    () => null,
-    (cause: unknown) => cause,
-  );
-  if (error instanceof PortError) return error.toFailure();
-  throw error ?? new Error('it did not fail');
-}
 
 export const pods = { group: '', version: 'v1', plural: 'pods' } as const;
 export const leases = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' } as const;

@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import t from 'tap';
 import { ListScanner } from '../../src/adapters/apiserver/list-scanner.js';
 import type { ApiWatchEvents } from '../../src/ports/outbound/apiserver.js';
-import { ApiPeer, answer, calling, endlessly, failureOf, pods, speaksHttp2 } from './api-peer.js';
+import { failureOf } from '../support/port-failures.js';
+import { ApiPeer, answer, calling, endlessly, pods, speaksHttp2 } from './api-peer.js';
 
 const all = { resource: pods, namespace: null, fieldSelector: 'spec.nodeName=n1', labelSelector: null } as const;
 const request = { ...all, watch: 'pods', resourceVersion: '5', timeoutSeconds: 300 };

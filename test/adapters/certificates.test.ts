@@ -16,7 +16,8 @@ import {
   pairProblem,
   readCertificateRequest,
 } from '../../src/adapters/certificates/index.js';
-import { failureOf, TestAuthority } from './api-peer.js';
+import { failureOf } from '../support/port-failures.js';
+import { TestAuthority } from './api-peer.js';
 
 const root = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
 t.teardown(() => rmSync(root, { recursive: true }));

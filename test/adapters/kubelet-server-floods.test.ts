@@ -1,4 +1,5 @@
 // What one client, or many together, can make the kubelet's port do before it is known who they are, or without reading answers: a bounded amount.
+
 import { createServer } from 'node:http';
 import { Agent } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
@@ -6,17 +7,10 @@ import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import t from 'tap';
 import { Authenticator, type KubeletRoute, plainText } from '../../src/adapters/http-server/index.js';
 import { questionOf } from '../../src/adapters/http-server/question.js';
+import { until } from '../support/until.js';
 import { ask, bearer, type Checks, ca, rawly, routes, serve } from './kubelet-server-peer.js';
 
 t.setTimeout(60_000);
-
-async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; tries < 1000; tries++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`not so: ${what}`);
-}
 
 t.test('requests of one connection are answered one after the other', async (t) => {
   const seen = { now: 0, most: 0, all: 0 };

@@ -1,4 +1,5 @@
 // The manifest directory on a real file system, with the file source on top: every bad file is one line, and the good ones run.
+
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -9,8 +10,9 @@ import { LinuxManifestDirectory } from '../../src/adapters/linux/manifest-direct
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { FileWatch, FileWatchListener } from '../../src/ports/outbound/file-watch.js';
 import type { ManifestContent, ManifestDirectoryOperations, ManifestsChanged } from '../../src/ports/outbound/manifests.js';
-import { PortError, type PortFailure } from '../../src/ports/port-error.js';
+import { PortError } from '../../src/ports/port-error.js';
 import { FileSourceRun } from '../domain/file-source-harness.js';
+import { failureOf } from '../support/port-failures.js';
 
 const call: Call = { signal: { aborted: false, reason: undefined, addEventListener: () => {}, removeEventListener: () => {} }, timeoutMicros: null };
 const noWatch = { openFileWatch: null, deliver: () => {} };
@@ -26,14 +28,6 @@ function temporary(test: { readonly teardown: (run: () => void) => unknown }): s
 }
 
 /** What the port answers with, as data; an answer that is none, or another kind of error, fails the test. */
-async function failureOf(answer: Promise<unknown>): Promise<PortFailure> {
-  const error = await answer.then(
-    () => null,
-    (cause: unknown) => cause,
-  );
-  if (error instanceof PortError) return error.toFailure();
-  throw error ?? new Error('it did not fail');
-}
 
 /** Nine levels, each nine aliases to the level before. */
 function aliasBomb(): string {

@@ -1,4 +1,5 @@
 // Manifests over HTTP: the adapter against a server of its own on loopback, and the URL source on top of scripted answers.
+
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
@@ -9,21 +10,14 @@ import { newStaticPods, type StaticPodSet, staticPodsMachine } from '../../src/d
 import { instantOf } from '../../src/domain/values/instant.js';
 import type { Call } from '../../src/ports/operation.js';
 import type { ManifestOperations, ManifestResponse } from '../../src/ports/outbound/manifests.js';
-import { type Outcome, PortError, type PortFailure } from '../../src/ports/port-error.js';
+import { type Outcome, PortError } from '../../src/ports/port-error.js';
+import { failureOf } from '../support/port-failures.js';
 
 const idle: Call['signal'] = { aborted: false, reason: undefined, addEventListener: () => {}, removeEventListener: () => {} };
 const call: Call = { signal: idle, timeoutMicros: 5_000_000 };
 const pod = JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: { containers: [{ name: 'c', image: 'i:1' }] } });
 
 /** What the port answers with, as data; an answer that is none, or another kind of error, fails the test. */
-async function failureOf(answer: Promise<unknown>): Promise<PortFailure> {
-  const error = await answer.then(
-    () => null,
-    (cause: unknown) => cause,
-  );
-  if (error instanceof PortError) return error.toFailure();
-  throw error ?? new Error('it did not fail');
-}
 
 async function serve(test: { readonly teardown: (run: () => unknown) => unknown }, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');

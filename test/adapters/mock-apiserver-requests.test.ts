@@ -30,7 +30,7 @@ const maps = '/api/v1/namespaces/default/configmaps';
 const pods = '/api/v1/namespaces/default/pods';
 const merge = 'application/merge-patch+json';
 const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
-const pod = (name: string) => ({ metadata: { name }, spec: { containers: [{ name: 'c', image: 'busybox:1' }] } });
+const requestedPod = (name: string) => ({ metadata: { name }, spec: { containers: [{ name: 'c', image: 'busybox:1' }] } });
 
 /** No Status: nothing of the API is there. */
 const noPage = 'text';
@@ -94,7 +94,7 @@ const rows: readonly (readonly [method: string, path: string, code: number, reas
   ['DELETE', `${maps}/a`, 409, 'Conflict', { preconditions: { uid: 'other' } }],
   ['DELETE', `${maps}/a`, 200, ''],
   ['DELETE', maps, 200, ''],
-  ['POST', pods, 201, '', pod('p')],
+  ['POST', pods, 201, '', requestedPod('p')],
   ['GET', `${pods}/p/status`, 200, ''],
   ['PATCH', `${pods}/p/status`, 200, '', { status: { message: 'm' } }, merge],
   ['PATCH', `${pods}/p`, 422, 'Invalid', { spec: { hostNetwork: true } }, merge],

@@ -1,7 +1,7 @@
 // The programs and the shell of mock containers, run as kubectl would run them.
 import t from 'tap';
+import { until } from '../support/until.js';
 import { codeOf, run, stand } from './mock-streams.js';
-import { until } from './stream-client.js';
 
 t.setTimeout(300_000);
 

@@ -4,8 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import type { SpdyConnection, SpdyStream } from '../../src/adapters/streaming/index.js';
 import { call } from '../ports/container-runtime.contract.js';
+import { until } from '../support/until.js';
 import { outputs, stand } from './mock-streams.js';
-import { bytesOf, commandStreams, spdy, textOf, until, upgrade } from './stream-client.js';
+import { bytesOf, commandStreams, spdy, textOf, upgrade } from './stream-client.js';
 
 t.setTimeout(300_000);
 

@@ -51,7 +51,7 @@ function ask<Request, Reply>(socket: string, method: PluginMethod<Request, Reply
   return callPlugin({ method, socket, request, timeoutMillis: 60_000, operation: 'test.ask' }, quietCall);
 }
 
-const failureOf = (work: Promise<unknown>) =>
+const answerError = (work: Promise<unknown>) =>
   work.then(
     () => null,
     (error: unknown) => (error instanceof PortError ? error : null),
@@ -64,7 +64,7 @@ t.test('what containers have, what there is, and one pod', async (t) => {
   t.match(await ask(socket, v1.list, {}), { podResources: [{ name: 'a', namespace: 'default', containers: [container] }] });
   t.match(await ask(socket, v1.getAllocatableResources, {}), { devices: [], cpuIds: [1n, 2n, 3n], memory: [held] });
   t.match(await ask(socket, v1.get, { podName: 'a', podNamespace: 'default' }), { podResources: { name: 'a', containers: [container] } });
-  t.match(await failureOf(ask(socket, v1.get, { podName: 'b', podNamespace: 'default' })), { kind: 'unknown', message: /pod b in namespace default not found/ });
+  t.match(await answerError(ask(socket, v1.get, { podName: 'b', podNamespace: 'default' })), { kind: 'unknown', message: /pod b in namespace default not found/ });
   const old = { ...v1.list, path: '/v1alpha1.PodResourcesLister/List' };
   t.match(await ask(socket, old, {}), { podResources: [{ name: 'a', namespace: 'default', containers: [{ name: 'c', cpuIds: [], memory: [] }] }] });
   t.strictSame(await counted(calls), [
@@ -95,7 +95,7 @@ async function counted(calls: readonly PodResourcesCall[]): Promise<string[]> {
 
 t.test('a burst gets so many answers and no more', async (t) => {
   const { socket } = await opened(t as unknown as Test);
-  const answers = await Promise.all(Array.from({ length: 60 }, () => failureOf(ask(socket, v1.list, {}))));
+  const answers = await Promise.all(Array.from({ length: 60 }, () => answerError(ask(socket, v1.list, {}))));
   const refused = answers.filter((failure) => failure !== null);
   t.ok(answers.length - refused.length >= 10, 'ten at once go through');
   for (const failure of refused) t.match(failure, { kind: 'resource-exhausted', message: /rejected by rate limit/ });

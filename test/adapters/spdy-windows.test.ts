@@ -1,8 +1,8 @@
 // The windows of SPDY/3.1: peers that speak of them, peers that don't, and readers that are behind.
 import t from 'tap';
 import { SpdyFrameReader, type SpdyStream } from '../../src/adapters/streaming/index.js';
+import { until } from '../support/until.js';
 import { frame, kinds, numbers, packed, pair, plainBlock } from './spdy-peer.js';
-import { until } from './stream-client.js';
 
 t.setTimeout(300_000);
 

@@ -8,8 +8,9 @@ import fc from 'fast-check';
 import t from 'tap';
 import { SpdyConnection, SpdyFrameReader, SpdyHeaderReader, SpdyHeaderWriter, type SpdyStream } from '../../src/adapters/streaming/index.js';
 import { spdyDictionary, spdyDictionaryId } from '../../src/adapters/streaming/spdy-dictionary.js';
+import { until } from '../support/until.js';
 import { both, frame, kinds, numbers, packed, pair, plainBlock } from './spdy-peer.js';
-import { bytesOf, until } from './stream-client.js';
+import { bytesOf } from './stream-client.js';
 
 t.setTimeout(300_000);
 

@@ -2,7 +2,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { SpdyConnection, type SpdyStream } from '../../src/adapters/streaming/index.js';
 
 export interface Upgraded {
@@ -46,14 +45,6 @@ export function bytesOf(stream: Readable): Promise<Buffer> {
     stream.once('end', () => resolve(Buffer.concat(chunks)));
     stream.once('close', () => resolve(Buffer.concat(chunks)));
   });
-}
-
-export async function until(what: string, met: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 6_000; i++) {
-    if (await met()) return;
-    await delay(10);
-  }
-  throw new Error(`it never came about: ${what}`);
 }
 
 /** The streams of a command, made in the order of their names. */

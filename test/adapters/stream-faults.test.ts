@@ -1,5 +1,6 @@
 // Streams through the kubelet's port when one of the three parties misbehaves: the runtime's streaming server hangs, sends nonsense, resets or closes
 // half; the client vanishes, closes half or doesn't read; hundreds idle and end. In all cases both connections are closed soon after.
+
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -9,6 +10,7 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { KubeletServer } from '../../src/adapters/http-server/index.js';
 import { requestPolicy } from '../../src/domain/authorization/request-policy.js';
+import { until } from '../support/until.js';
 import type { Checks } from './kubelet-server-peer.js';
 
 t.setTimeout(120_000);
@@ -74,15 +76,6 @@ function client(t: Checks | null, { server }: Stand, request = upgradeRequest) {
   const text = () => Buffer.concat(got).toString('latin1');
   const ended = Promise.race([once(socket, 'end'), once(socket, 'close')]).then(text, text);
   return { socket, text, ended };
-}
-
-async function until(what: string, met: () => boolean | Promise<boolean>): Promise<void> {
-  // Nothing waits this long unless it fails; a machine that does other things needs several times what it takes.
-  for (let i = 0; i < 3000; i++) {
-    if (await met()) return;
-    await delay(20);
-  }
-  throw new Error(`it never came about: ${what}`);
 }
 
 /** A runtime that keeps its half open learns only by writing whether the other one is closed or merely done; before, its writing would keep a stream alive. */

@@ -7,7 +7,8 @@ import t from 'tap';
 import { GrpcChannel, GrpcFailure } from '../../src/adapters/grpc/index.js';
 import type { KubeletRoute } from '../../src/adapters/http-server/index.js';
 import { apiRequestTrace, type FinishedSpan, grpcCallTrace, headersOf, remoteContext, requestTrace, type SpanContext, Tracer } from '../../src/adapters/tracing/index.js';
-import { ApiPeer, answer, calling, failureOf, nodes } from './api-peer.js';
+import { failureOf } from '../support/port-failures.js';
+import { ApiPeer, answer, calling, nodes } from './api-peer.js';
 import { ask, serve } from './kubelet-server-peer.js';
 
 function recording(samplingRatePerMillion = 1_000_000): { readonly tracer: Tracer; readonly ended: FinishedSpan[] } {

@@ -1,5 +1,6 @@
 // Spans alone: their bytes against those of OpenTelemetry's own library, incoming contexts, sampling, and spans whose
 // collector is unreachable, silent, slow or refusing.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,6 +23,7 @@ import {
   Tracer,
   textLengthMax,
 } from '../../src/adapters/tracing/index.js';
+import { until } from '../support/until.js';
 import { type Behaviour, Collector, readExport } from './otlp-collector.js';
 
 t.setTimeout(60_000);
@@ -199,14 +201,6 @@ function batches(t: Test, send: SpanBatchesOptions['send'], limits = quick): { r
   const queue = new SpanBatches({ send, trouble: (reason) => told.push(reason), limits });
   t.teardown(() => queue.close(0));
   return { queue, told };
-}
-
-async function until(what: string, holds: () => boolean): Promise<void> {
-  const end = Date.now() + 60_000;
-  while (!holds()) {
-    if (Date.now() > end) throw new Error(`did not come to pass: ${what}`);
-    await new Promise(setImmediate);
-  }
 }
 
 t.test('batches', async (t) => {

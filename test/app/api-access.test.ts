@@ -7,7 +7,8 @@ import t from 'tap';
 import type { Daemon } from '../../src/app/daemon/start-daemon.js';
 import { serverPatterns } from '../../src/domain/authorization/server-patterns.js';
 import { ApiPeer, answer, TestAuthority } from '../adapters/api-peer.js';
-import { phaseOf, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, Stage } from './stage.js';
 
 // Thousands of requests; a machine that does other things needs several times what they take.
 t.setTimeout(400_000);

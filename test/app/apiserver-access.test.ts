@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { ApiPeer, answer, base64, TestAuthority } from '../adapters/api-peer.js';
-import { phaseOf, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, Stage } from './stage.js';
 
 t.test('kubeconfigs that can not be used are refused, each in one line', async (t) => {
   const stage = await Stage.open();

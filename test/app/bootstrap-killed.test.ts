@@ -6,9 +6,10 @@ import { pairProblem } from '../../src/adapters/certificates/index.js';
 import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
 import type { Node } from '../../src/ports/model/node.js';
+import { until } from '../support/until.js';
 import { AdminClient } from './admin-client.js';
 import { Program } from './programs.js';
-import { Stage, until } from './stage.js';
+import { Stage } from './stage.js';
 
 for (const rotates of [true, false]) {
   t.test(`kill -9 at each step of a bootstrap ${rotates ? 'beside' : 'before'} the agent: the next process joins`, async (t) => {

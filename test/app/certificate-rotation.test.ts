@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import t from 'tap';
+import { until } from '../support/until.js';
 import { ClusterStage } from './cluster-stage.js';
 import { Program } from './programs.js';
-import { until } from './stage.js';
 
 t.setTimeout(180_000);
 

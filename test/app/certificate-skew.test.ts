@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { factsOf } from '../../src/adapters/certificates/index.js';
 import { epochMicros } from '../../src/domain/values/instant.js';
+import { until } from '../support/until.js';
 import { ClusterStage } from './cluster-stage.js';
 import { Program } from './programs.js';
-import { until } from './stage.js';
 
 t.setTimeout(240_000);
 

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { FileCertificateStore, pairProblem } from '../../src/adapters/certificates/index.js';
 import { base64, type Pair } from '../adapters/api-peer.js';
+import { until } from '../support/until.js';
 import { CsrPeer } from './csr-peer.js';
-import { Stage, until } from './stage.js';
+import { Stage } from './stage.js';
 
 interface Place {
   readonly stage: Stage;

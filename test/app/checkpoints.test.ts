@@ -7,7 +7,8 @@ import { tokens } from '../../src/app/tokens.js';
 import { checkpointPath } from '../../src/domain/containers/checkpoint-archive.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 import type { Call } from '../../src/ports/operation.js';
-import { phaseOf, podNamed, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, podNamed, Stage } from './stage.js';
 
 const call = (): Call => ({ signal: new AbortController().signal, timeoutMicros: null });
 const asked = { namespace: 'default', podName: 'a-n1', containerName: 'c', timeoutSeconds: 0 };

@@ -6,8 +6,8 @@ import t from 'tap';
 import { MockDraDriver, mockDraDefaults } from '../../src/adapters/mock-plugins/index.js';
 import { readDraCheckpoint } from '../../src/domain/checkpoints/dra-checkpoint.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
+import { until } from '../support/until.js';
 import { ClusterStage } from './cluster-stage.js';
-import { until } from './stage.js';
 
 const driver = 'gpu.example.com';
 

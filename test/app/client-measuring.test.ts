@@ -6,8 +6,9 @@ import t from 'tap';
 import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import { ClientMeasuring } from '../../src/domain/kubelet-metrics/client-measuring.js';
 import { instantOf } from '../../src/domain/values/instant.js';
+import { until } from '../support/until.js';
 import { ask } from './ask-daemon.js';
-import { Stage, until } from './stage.js';
+import { Stage } from './stage.js';
 
 function value(body: string, series: string): number | null {
   const line = body.split('\n').find((one) => one.startsWith(`${series} `));

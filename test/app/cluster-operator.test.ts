@@ -1,21 +1,18 @@
 // What operators do to a cluster under a running daemon: another apiserver with another authority, the Node deleted, a namespace deleted, a pod
 // deleted and made again at once.
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { type MockApiserver, startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
 import type { Pod } from '../../src/ports/model/pod.js';
+import { clusterPod } from '../support/pods.js';
+import { holdsFor, until } from '../support/until.js';
 import { AdminClient } from './admin-client.js';
-import { phaseOf, Stage, until } from './stage.js';
+import { phaseOf, Stage } from './stage.js';
 
 const nodeUser = { commonName: 'system:node:n1', organizations: ['system:nodes'] };
-
-function pod(name: string, namespace = 'default'): ApiObject {
-  const containers = [{ name: 'c', image: 'busybox', imagePullPolicy: 'IfNotPresent' }];
-  const spec = { nodeName: 'n1', automountServiceAccountToken: false, terminationGracePeriodSeconds: 1, containers };
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, annotations: { 'sim.kubelet-ts/c': 'run=forever' } }, spec } as ApiObject;
-}
 
 interface Files {
   readonly clusters: readonly [{ readonly cluster: Record<string, string> }];
@@ -91,7 +88,7 @@ t.test('what is deleted under a node', async (t) => {
   await t.test('a pod that is deleted and made again under its name, five times', async (t) => {
     const uids = new Set<string>();
     for (let round = 0; round < 5; round++) {
-      const created = await admin.create('pods', 'default', pod('again'));
+      const created = await admin.create('pods', 'default', clusterPod('again'));
       uids.add(created.metadata.uid ?? '');
       // At once, while it starts, or when it runs.
       if (round % 2 === 1) await until('it starts', () => stage.containers.some(({ podUid }) => podUid === created.metadata.uid));
@@ -111,7 +108,7 @@ t.test('what is deleted under a node', async (t) => {
 
   await t.test('a namespace with pods', async (t) => {
     await admin.create('namespaces', null, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } } as ApiObject);
-    for (const name of ['a', 'b']) await admin.create('pods', 'team', pod(name, 'team'));
+    for (const name of ['a', 'b']) await admin.create('pods', 'team', clusterPod(name, {}, 'team'));
     await until('both run', async () => (await running(admin, 'a', 'team')) && (await running(admin, 'b', 'team')));
     await admin.remove('namespaces', null, 'team');
     await until('the namespace is gone', async () => (await admin.get('namespaces', null, 'team')) === null);
@@ -124,8 +121,7 @@ t.test('what is deleted under a node', async (t) => {
     const before = stage.running;
     const uid = (await admin.get('nodes', null, 'n1'))?.metadata.uid;
     await admin.remove('nodes', null, 'n1');
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    t.same(stage.running, before, 'static pods go on');
+    await holdsFor('static pods keep running', 500, () => JSON.stringify(stage.running) === JSON.stringify(before));
     await daemon.stop();
     const next = await stage.start();
     await until('the next agent registers it', async () => ![undefined, uid].includes((await admin.get('nodes', null, 'n1'))?.metadata.uid));

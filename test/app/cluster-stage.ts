@@ -7,8 +7,9 @@ import type { ApiObject } from '../../src/ports/model/api-object.js';
 import type { Lease } from '../../src/ports/model/lease.js';
 import type { Node } from '../../src/ports/model/node.js';
 import type { Pod } from '../../src/ports/model/pod.js';
+import { until } from '../support/until.js';
 import { AdminClient } from './admin-client.js';
-import { Stage, until } from './stage.js';
+import { Stage } from './stage.js';
 
 export const nodeUser = { name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
 

@@ -6,7 +6,8 @@ import t, { type Test } from 'tap';
 import { type MockCriProfile, mockCriProfiles } from '../../src/adapters/mock-cri/index.js';
 import { tokens } from '../../src/app/tokens.js';
 import type { PodStatus } from '../../src/ports/model/pod-status.js';
-import { podNamed, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { podNamed, Stage } from './stage.js';
 
 t.setTimeout(300_000);
 

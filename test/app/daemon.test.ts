@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { replayFile } from '../../src/app/daemon/replay-file.js';
 import { tokens } from '../../src/app/tokens.js';
-import { phaseOf, podNamed, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, podNamed, Stage } from './stage.js';
 
 t.test('pods of manifests run, and the listener tells of them', async (t) => {
   const stage = await Stage.open();

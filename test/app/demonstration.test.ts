@@ -5,9 +5,10 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { fallbackNativeLinux } from '../../src/adapters/native-linux/fallback.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
+import { until } from '../support/until.js';
 import { AdminClient } from './admin-client.js';
 import { Program } from './programs.js';
-import { Stage, until } from './stage.js';
+import { Stage } from './stage.js';
 
 t.setTimeout(400_000);
 

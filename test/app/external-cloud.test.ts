@@ -2,8 +2,8 @@
 import { networkInterfaces } from 'node:os';
 import t from 'tap';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
+import { until } from '../support/until.js';
 import { ClusterStage } from './cluster-stage.js';
-import { until } from './stage.js';
 
 t.setTimeout(300_000);
 

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { type MockApiserver, startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import { ApiPeer, answer, base64, TestAuthority } from '../adapters/api-peer.js';
+import { until } from '../support/until.js';
 import { Program } from './programs.js';
-import { Stage, until } from './stage.js';
+import { Stage } from './stage.js';
 
 t.setTimeout(300_000);
 

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { issueCertificate } from '../../src/adapters/certificates/index.js';
 import type { Daemon } from '../../src/app/daemon/start-daemon.js';
-import { phaseOf, podNamed, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, podNamed, Stage } from './stage.js';
 
 const hour = 3_600_000;
 

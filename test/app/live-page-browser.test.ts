@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import t from 'tap';
-import { phaseOf, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, Stage } from './stage.js';
 
 const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 if (program === undefined && process.env.REQUIRE_CHROMIUM === '1') throw new Error('REQUIRE_CHROMIUM=1, but there is no Chromium: install the package chromium');

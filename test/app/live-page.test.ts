@@ -7,7 +7,8 @@ import { openLivePage } from '../../src/adapters/http-server/index.js';
 import type { Daemon } from '../../src/app/daemon/start-daemon.js';
 import type { LifeSpan } from '../../src/domain/live-page/pod-lives.js';
 import { PortError } from '../../src/ports/port-error.js';
-import { phaseOf, podNamed, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, podNamed, Stage } from './stage.js';
 
 interface Answer {
   readonly status: number;

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { logs } from '../../src/app/cli/logs.js';
 import type { Daemon } from '../../src/app/daemon/start-daemon.js';
-import { phaseOf, podNamed, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, podNamed, Stage } from './stage.js';
 
 t.setTimeout(120_000);
 

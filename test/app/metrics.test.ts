@@ -8,8 +8,9 @@ import { kubeletFamilies } from '../../src/ports/outbound/metrics/kubelet-famili
 import { busyContainer } from '../adapters/busy-container.js';
 import { metricFindings, metricLabels, metricTypes } from '../adapters/metric-lint.js';
 import { leftOut, matches, ours, recordedFamilies } from '../adapters/reference-metrics.js';
+import { until } from '../support/until.js';
 import { ask } from './ask-daemon.js';
-import { phaseOf, Stage, until } from './stage.js';
+import { phaseOf, Stage } from './stage.js';
 
 const endpoints = ['/metrics', '/metrics/probes', '/metrics/slis', '/metrics/cadvisor', '/metrics/resource'] as const;
 

@@ -6,8 +6,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { skipWithoutKubectl } from '../containerd/kubectl.js';
+import { until } from '../support/until.js';
 import { type Environment, freePort, KubectlStage } from './kubectl-stage.js';
-import { until } from './stage.js';
 
 t.setTimeout(400_000);
 const skip = skipWithoutKubectl();

@@ -5,8 +5,8 @@ import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { upgrade } from '../adapters/stream-client.js';
 import { channelsAt } from '../adapters/web-socket-client.js';
+import { until } from '../support/until.js';
 import { KubectlStage } from './kubectl-stage.js';
-import { until } from './stage.js';
 
 t.setTimeout(400_000);
 

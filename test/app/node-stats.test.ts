@@ -5,8 +5,9 @@ import t, { type Test } from 'tap';
 import { metricFindings, metricTypes } from '../adapters/metric-lint.js';
 import { shapeOf } from '../peer/port/port-view.js';
 import { recordedPort } from '../peer/port/recorded-port.js';
+import { until } from '../support/until.js';
 import { ask } from './ask-daemon.js';
-import { phaseOf, podNamed, Stage, until } from './stage.js';
+import { phaseOf, podNamed, Stage } from './stage.js';
 
 /** What a host with cgroup v1 or without swap may lack, and what the mock runtime's images lack, which are on no disk. */
 const mayLack = /\.(psi|io|swap|systemContainers)\b|^node\.runtime\.\w+\.(available|capacity|inodes(Free)?$)/;

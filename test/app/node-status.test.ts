@@ -1,8 +1,8 @@
 // A daemon's Node in the API: its runtime, images, features and the volumes of its pods.
 import t from 'tap';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
+import { until } from '../support/until.js';
 import { ClusterStage } from './cluster-stage.js';
-import { until } from './stage.js';
 
 t.setTimeout(180_000);
 

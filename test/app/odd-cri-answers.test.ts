@@ -5,9 +5,10 @@ import t, { type Test } from 'tap';
 import { criProtocol } from '../../src/adapters/cri/index.js';
 import type { Daemon } from '../../src/app/daemon/start-daemon.js';
 import { varint, wireMutations } from '../adapters/wire-mutations.js';
+import { until } from '../support/until.js';
 import { ask } from './ask-daemon.js';
 import { startCriProxy } from './cri-proxy.js';
-import { phaseOf, Stage, until } from './stage.js';
+import { phaseOf, Stage } from './stage.js';
 
 t.setTimeout(580_000);
 

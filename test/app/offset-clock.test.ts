@@ -6,7 +6,8 @@ import { hostClockSources, WallAnchoredClock } from '../../src/adapters/time/ind
 import type { Daemon } from '../../src/app/daemon/start-daemon.js';
 import { tokens } from '../../src/app/tokens.js';
 import { observedTimesFileName } from '../../src/domain/checkpoints/observed-times.js';
-import { phaseOf, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, Stage } from './stage.js';
 
 t.setTimeout(180_000);
 

@@ -2,9 +2,9 @@
 // a log line reports each missing feature.
 import t from 'tap';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
+import { until } from '../support/until.js';
 import { ClusterStage, nodeUser } from './cluster-stage.js';
 import { Program } from './programs.js';
-import { until } from './stage.js';
 
 t.setTimeout(180_000);
 

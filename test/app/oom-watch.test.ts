@@ -5,7 +5,8 @@ import t from 'tap';
 import { type ReportedOomKills, watchForOom } from '../../src/domain/oom/oom-watch.js';
 import type { KernelLog, KernelLogListener, KernelLogRecord } from '../../src/ports/outbound/kernel-log.js';
 import { PortError } from '../../src/ports/port-error.js';
-import { LogLines, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { LogLines, Stage } from './stage.js';
 
 const begins = 'java invoked oom-killer: gfp_mask=0xcc0, order=0, oom_score_adj=0';
 const killed = (pid: number): string => `Out of memory: Killed process ${pid} (java) total-vm:1kB`;

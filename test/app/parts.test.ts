@@ -21,7 +21,8 @@ import { podCells, podHeader, podRows, tableText } from '../../src/domain/live-p
 import { instantOf } from '../../src/domain/values/instant.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { ListedPod } from '../../src/ports/model/runtime-listing.js';
-import { LogLines, until } from './stage.js';
+import { until } from '../support/until.js';
+import { LogLines } from './stage.js';
 
 t.test('node names and addresses', async (t) => {
   t.equal(nodeNameOf('', ' Host-A\n'), 'host-a');

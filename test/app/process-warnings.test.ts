@@ -1,7 +1,8 @@
 // Warnings of the Node.js process are lines of the log, in its format and as errors; none is written to standard error in Node's own.
 import t from 'tap';
+import { until } from '../support/until.js';
 import { Program } from './programs.js';
-import { Stage, until } from './stage.js';
+import { Stage } from './stage.js';
 
 /** A warning long before the agent runs, and one while it does. */
 const planted = `

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
+import { until } from '../support/until.js';
 import { AdminClient } from './admin-client.js';
 import { Program } from './programs.js';
-import { Stage, until } from './stage.js';
+import { Stage } from './stage.js';
 
 // The file as a whole; each wait in it has a bound of its own.
 t.setTimeout(570_000);

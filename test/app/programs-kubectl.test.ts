@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { removeWithMounts } from '../../src/adapters/storage/remove-with-mounts.js';
 import { kubectl, skipWithoutKubectl } from '../containerd/kubectl.js';
+import { until } from '../support/until.js';
 import { Program } from './programs.js';
-import { until } from './stage.js';
 
 t.setTimeout(570_000);
 const skip = skipWithoutKubectl();
@@ -34,7 +34,7 @@ function own(t: Test): string {
   return directory;
 }
 
-function pod(name: string, more: object = {}): object {
+function podManifest(name: string, more: object = {}): object {
   const containers = [{ name: 'c', image: 'busybox:1.36' }];
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { app: name } }, spec: { terminationGracePeriodSeconds: 2, containers, ...more } };
 }
@@ -49,13 +49,18 @@ t.test('kubelet-ctl mock-apiserver alone', { skip }, async (t) => {
   await play(t, kubeconfig, [
     { words: 'version', says: /Server Version: v1\.30\.2/ },
     { words: 'get namespaces -o name', says: /^namespace\/default\n/ },
-    { words: 'apply -f -', input: pod('waits'), says: /pod\/waits created/ },
+    { words: 'apply -f -', input: podManifest('waits'), says: /pod\/waits created/ },
     { words: 'get pods', says: /NAME +READY +STATUS +RESTARTS +AGE\nwaits +0\/1 +Pending +0/ },
     { words: 'wait pod/waits --for=condition=Ready --timeout=1s', fails: true, says: /timed out waiting for the condition on pods\/waits/ },
     { words: 'patch pod waits --type=json -p [{"op":"test","path":"/metadata/labels/app","value":"other"}]', fails: true, says: /the server rejected our request/ },
     { words: 'explain pod.spec.nothing', fails: true, says: /field "nothing" does not exist/ },
-    { words: 'apply -f -', input: pod('bad', { restartPolicy: 'Sometimes' }), fails: true, says: /The Pod "bad" is invalid: spec\.restartPolicy: Unsupported value: "Sometimes"/ },
-    { words: 'apply -f -', input: { ...pod('worse'), spec: { containerz: [] } }, fails: true, says: /strict decoding error: unknown field "spec\.containerz"/ },
+    {
+      words: 'apply -f -',
+      input: podManifest('bad', { restartPolicy: 'Sometimes' }),
+      fails: true,
+      says: /The Pod "bad" is invalid: spec\.restartPolicy: Unsupported value: "Sometimes"/,
+    },
+    { words: 'apply -f -', input: { ...podManifest('worse'), spec: { containerz: [] } }, fails: true, says: /strict decoding error: unknown field "spec\.containerz"/ },
     { words: 'replace --raw /mock/faults -f -', input: refuse(503, 'away for a moment'), says: /"rules": ?1/ },
     { words: 'get configmaps', fails: true, says: /away for a moment/ },
     { words: 'get configmaps', says: /kube-root-ca\.crt/ },
@@ -76,21 +81,21 @@ t.test('kubelet-ctl dev: a person applies a pod and watches it run', { skip }, a
   const kubeconfig = /export KUBECONFIG=(\S+)/.exec(dev.out)?.[1] ?? '';
   await play(t, kubeconfig, [
     { words: 'wait node/dev --for=condition=Ready --timeout=90s', says: /node\/dev condition met/ },
-    { words: 'apply -f -', input: pod('mine'), says: /pod\/mine created/ },
+    { words: 'apply -f -', input: podManifest('mine'), says: /pod\/mine created/ },
     { words: 'wait pod/mine --for=condition=Ready --timeout=90s', says: /pod\/mine condition met/ },
     { words: 'get pod mine -o wide', says: /mine +1\/1 +Running +0 +\S+ +\d+\.\d+\.\d+\.\d+ +dev / },
     { words: 'describe pod mine', says: /Scheduled[\s\S]*Pulled[\s\S]*Created[\s\S]*Started/ },
     { words: 'describe node dev', says: /default +mine [\s\S]*NodeHasSufficientMemory/ },
     { words: 'label pod mine tier=front', says: /labeled/ },
     { words: 'patch pod mine --type=merge -p {"metadata":{"annotations":{"a":"b"}}}', says: /patched/ },
-    { words: 'apply -f -', input: pod('mine', { hostNetwork: true }), fails: true, says: /pod updates may not change fields other than/ },
+    { words: 'apply -f -', input: podManifest('mine', { hostNetwork: true }), fails: true, says: /pod updates may not change fields other than/ },
     { words: 'get pods -l app=mine -o jsonpath={.items[*].metadata.name}', says: /^mine$/ },
     { words: 'delete pod mine --timeout=90s', says: /pod "mine" deleted/ },
     { words: 'get pod mine', fails: true, says: /pods "mine" not found/ },
-    { words: 'apply -f -', input: pod('forced'), says: /created/ },
+    { words: 'apply -f -', input: podManifest('forced'), says: /created/ },
     { words: 'wait pod/forced --for=condition=Ready --timeout=90s', says: /condition met/ },
     { words: 'delete pod forced --grace-period=0 --force', says: /force deleted/ },
-    { words: 'apply -f -', input: pod('stays'), says: /created/ },
+    { words: 'apply -f -', input: podManifest('stays'), says: /created/ },
     { words: 'wait pod/stays --for=condition=Ready --timeout=90s', says: /condition met/ },
   ]);
   await until('the terminal shows it too', () => /default\/mine {2}Running {2}ready 1\/1/.test(dev.out));

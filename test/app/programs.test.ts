@@ -2,8 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { until } from '../support/until.js';
 import { Program } from './programs.js';
-import { Stage, until } from './stage.js';
+import { Stage } from './stage.js';
 
 // The file as a whole; each wait in it has a bound of its own.
 t.setTimeout(570_000);

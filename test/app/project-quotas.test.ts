@@ -9,8 +9,9 @@ import { tokens } from '../../src/app/tokens.js';
 import type { VolumeStats } from '../../src/ports/model/stats-summary.js';
 import { FakeProjects } from '../adapters/fake-projects.js';
 import { quietCall } from '../ports/pod-volumes.contract.js';
+import { until } from '../support/until.js';
 import { ask } from './ask-daemon.js';
-import { podNamed, Stage, until } from './stage.js';
+import { podNamed, Stage } from './stage.js';
 
 t.setTimeout(300_000);
 

@@ -3,7 +3,8 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { phaseOf, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, Stage } from './stage.js';
 
 t.setTimeout(180_000);
 

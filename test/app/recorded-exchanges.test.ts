@@ -7,7 +7,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { TestAuthority } from '../adapters/api-peer.js';
-import { podNamed, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { podNamed, Stage } from './stage.js';
 
 t.setTimeout(120_000);
 

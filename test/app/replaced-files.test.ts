@@ -6,7 +6,8 @@ import t from 'tap';
 import { fallbackNativeLinux } from '../../src/adapters/native-linux/fallback.js';
 import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
 import { ReplacedFiles } from '../../src/adapters/storage/replaced-files.js';
-import { LogLines, until } from './stage.js';
+import { until } from '../support/until.js';
+import { LogLines } from './stage.js';
 
 const never = 10 * 60_000;
 const options = { kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } };

@@ -1,7 +1,8 @@
 // The daemon on a runtime whose event stream breaks: what happened meanwhile is found when it is connected again, long before the list of
 // everything that is the safety net.
 import t from 'tap';
-import { phaseOf, podNamed, Stage, until } from './stage.js';
+import { until } from '../support/until.js';
+import { phaseOf, podNamed, Stage } from './stage.js';
 
 t.test('a container that dies while the stream is broken', async (t) => {
   const stage = await Stage.open();

@@ -2,7 +2,6 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { FileConfigurationSource } from '../../src/adapters/config-files/index.js';
 import { type MockCriOptions, type MockCriServer, startMockCri } from '../../src/adapters/mock-cri/index.js';
 import { type DirectoryProjects, type NativeLinux, type NativeLinuxOptions, openNativeLinux } from '../../src/adapters/native-linux/index.js';
@@ -15,7 +14,6 @@ import type { KernelLog } from '../../src/ports/outbound/kernel-log.js';
 import type { LogFields, Logger, LogLevel } from '../../src/ports/outbound/logger.js';
 import type { SimContainer } from '../../src/sim/index.js';
 
-const boundMillis = 60_000;
 const quick = { look: 500, runSandbox: 5_000, createContainer: 1_000, startContainer: 1_000, stop: 1_000, remove: 1_000, pull: 1_000 };
 
 export class LogLines implements Logger {
@@ -199,13 +197,4 @@ export function podNamed(daemon: Daemon, name: string): Pod | undefined {
 
 export function phaseOf(daemon: Daemon, name: string): string | undefined {
   return podNamed(daemon, name)?.status?.phase;
-}
-
-/** Waits until it holds, a bounded time. */
-export async function until(what: string, holds: () => unknown): Promise<void> {
-  const end = Date.now() + boundMillis;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`did not come to pass within ${boundMillis} ms: ${what}`);
-    await delay(10);
-  }
 }

@@ -10,8 +10,9 @@ import type { Daemon } from '../../src/app/daemon/start-daemon.js';
 import { tokens } from '../../src/app/tokens.js';
 import { AgentSpans } from '../../src/domain/tracing/agent-spans.js';
 import { Collector, type SeenSpan } from '../adapters/otlp-collector.js';
+import { until } from '../support/until.js';
 import { ask } from './ask-daemon.js';
-import { phaseOf, podNamed, Stage, until } from './stage.js';
+import { phaseOf, podNamed, Stage } from './stage.js';
 
 t.setTimeout(120_000);
 

@@ -1,9 +1,11 @@
 // Failing probes and hooks on a real containerd: commands that hang, servers that never finish an answer, containers that end in the
 // middle of a probe, more probes than the runtime can run. Nothing blocks permanently, and no other container is affected.
+
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
+import { holdsFor } from '../support/until.js';
 import { InsideContainer } from './inside-container.js';
 import { idOf, scripted, statusOf } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
@@ -111,9 +113,10 @@ const replaced: Attack = {
     });
     process.kill(inside.pid, 'SIGKILL');
     const next = await node.kubelet.untilPod('replaced', (now) => idOf(now) !== idOf(pod) && statusOf(now, 'main').state?.running != null, 'runs again');
-    await delay(8_000);
-    const later = (await node.kubelet.pod('replaced')) as Pod;
-    t.match([statusOf(later, 'main').restartCount, idOf(later) === idOf(next)], [1, true], 'it goes on');
+    await holdsFor('the next container runs, and is not restarted', 8_000, async () => {
+      const later = (await node.kubelet.pod('replaced')) as Pod;
+      return statusOf(later, 'main').restartCount === 1 && idOf(later) === idOf(next);
+    });
     // The command failed with its container, which may be reported before the container's end is seen.
     t.ok(messages(node, 'replaced').filter((text) => text.startsWith('Killing')).length <= 1);
   },

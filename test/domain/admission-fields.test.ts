@@ -52,6 +52,7 @@ const rows: readonly (readonly [place: string, fields: string, ofStaticPods: str
   ['eviction/ranking.ts standingOf', 'priority', byClass],
   ['images/credential-lookup.ts pullSecrets', 'imagePullSecrets', 'manifests that name secrets are refused'],
   ['images/identity-lookup.ts identityFor', 'serviceAccountName', noAccount],
+  ['kubelet-metrics/observed-pods.ts ObservedPods', 'creationTimestamp', 'starts of static pods are not measured, as in the reference'],
   ['node-shutdown/shutdown-groups.ts groupPods', 'priority', byClass],
   ['pod-certificates/pod-certificate-request.ts PodCertificateOrder', 'serviceAccountName', noAccount],
   ['pod-certificates/pod-certificate-request.ts podCertificateRequest', 'serviceAccountName', noAccount],
@@ -114,7 +115,7 @@ t.test('every place that reads a field of the apiserver’s admission says what 
   );
 });
 
-const pod = (spec: Partial<Pod['spec']>, isStatic = true): Pod => ({
+const podFrom = (spec: Partial<Pod['spec']>, isStatic = true): Pod => ({
   metadata: { name: 'p', ...(isStatic ? { annotations: { 'kubernetes.io/config.source': 'file' } } : {}) },
   spec: { containers: [], ...spec },
 });
@@ -128,8 +129,8 @@ t.test('the priority of a static pod', async (t) => {
     [{ priorityClassName: 'system-node-critical', priority: 5 }, 5],
     [{ priorityClassName: 'of-the-cluster' }, undefined],
   ];
-  for (const [spec, priority] of cases) t.equal(knownPriority(pod(spec)), priority, JSON.stringify(spec));
-  const [node, cluster, plain] = ['system-node-critical', 'system-cluster-critical', ''].map((priorityClassName) => pod({ priorityClassName }));
+  for (const [spec, priority] of cases) t.equal(knownPriority(podFrom(spec)), priority, JSON.stringify(spec));
+  const [node, cluster, plain] = ['system-node-critical', 'system-cluster-critical', ''].map((priorityClassName) => podFrom({ priorityClassName }));
   if (node === undefined || cluster === undefined || plain === undefined) throw new Error('three pods');
   const groups = groupPods(
     [0, 2_000_000_000, 2_000_001_000].map((priority) => ({ priority, shutdownGracePeriodSeconds: 1 })),

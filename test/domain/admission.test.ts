@@ -19,7 +19,7 @@ import type { Node } from '../../src/ports/model/node.js';
 import type { NodeSelectorTerm, Pod, PodSpec } from '../../src/ports/model/pod.js';
 
 let uid = 0;
-function pod(spec: Partial<PodSpec> & { requests?: Record<string, string>; limits?: Record<string, string> } = {}): Pod {
+function podRequesting(spec: Partial<PodSpec> & { requests?: Record<string, string>; limits?: Record<string, string> } = {}): Pod {
   const { requests = {}, limits, ...rest } = spec;
   uid++;
   return { metadata: { name: `p${uid}`, uid: `u${uid}` }, spec: { containers: [{ name: 'c', resources: { requests, ...(limits === undefined ? {} : { limits }) } }], ...rest } };
@@ -46,7 +46,7 @@ t.test('admitting pod after pod never overcommits the node, preempted pods count
     const own = node({ pods: String(podLimit), 'vendor.io/gpu': '4' });
     let running: Pod[] = [];
     for (const { requests, priority } of candidates) {
-      const candidate = pod({ requests, priority });
+      const candidate = podRequesting({ requests, priority });
       const result = admitByPredicates({ pod: candidate, otherPods: running, node: own });
       if (result.kind === 'read-node') return false;
       if (result.kind === 'rejected') continue;
@@ -62,12 +62,12 @@ t.test('admitting pod after pod never overcommits the node, preempted pods count
 
 t.test('preemption frees enough or says what is missing, and takes no class while a lower one would do', async (t) => {
   const classes = fc.array(fc.record({ memory: fc.nat(300), kind: fc.constantFrom('BestEffort', 'Burstable', 'Guaranteed') }), { maxLength: 10 });
-  const critical = pod({ priority: 2_000_000_000 });
+  const critical = podRequesting({ priority: 2_000_000_000 });
   const holds = fc.property(classes, fc.integer({ min: 1, max: 600 }), fc.nat(3), (items, memory, slots) => {
     const pods = items.map((item) => {
-      if (item.kind === 'BestEffort') return pod();
+      if (item.kind === 'BestEffort') return podRequesting();
       const resources = { memory: String(item.memory + 1), cpu: '1' };
-      return pod(item.kind === 'Guaranteed' ? { requests: resources, limits: resources } : { requests: resources });
+      return podRequesting(item.kind === 'Guaranteed' ? { requests: resources, limits: resources } : { requests: resources });
     });
     const result = podsToPreempt(critical, pods, [
       { resource: 'memory', amount: BigInt(memory) },
@@ -86,8 +86,8 @@ t.test('preemption frees enough or says what is missing, and takes no class whil
 });
 
 t.test('what pods are killed for is the first resource that was short', async (t) => {
-  const critical = (requests: Record<string, string>): Pod => pod({ requests, priority: 2_000_000_000 });
-  const running = pod({ requests: { cpu: '3', memory: '900' } });
+  const critical = (requests: Record<string, string>): Pod => podRequesting({ requests, priority: 2_000_000_000 });
+  const running = podRequesting({ requests: { cpu: '3', memory: '900' } });
   const rows: readonly (readonly [sentence: string, Pod, string | null])[] = [
     ['there is room', critical({ cpu: '1' }), null],
     ['cpu', critical({ cpu: '3' }), 'cpu'],
@@ -103,32 +103,37 @@ t.test('what pods are killed for is the first resource that was short', async (t
 t.test('who may be killed for whom', async (t) => {
   const file = (item: Pod): Pod => ({ ...item, metadata: { ...item.metadata, annotations: { 'kubernetes.io/config.source': 'file' } } });
   const rows: readonly (readonly [string, Pod, Pod, boolean])[] = [
-    ['critical for one without priority', pod({ priority: 2_000_000_000 }), pod(), true],
-    ['a static pod for any', file(pod()), pod({ priority: 1_999_999_999 }), true],
-    ['not a static pod for one of lower priority', pod({ priority: 1 }), file(pod({ priority: 0 })), true],
-    ['equal priorities', pod({ priority: 5 }), pod({ priority: 5 }), false],
-    ['no priority at all', pod(), pod({ priority: -5 }), false],
-    ['critical for critical, lower', pod({ priority: 2_000_001_000 }), pod({ priority: 2_000_000_000 }), true],
-    ['critical for critical, equal', pod({ priority: 2_000_000_000 }), pod({ priority: 2_000_000_000 }), false],
+    ['critical for one without priority', podRequesting({ priority: 2_000_000_000 }), podRequesting(), true],
+    ['a static pod for any', file(podRequesting()), podRequesting({ priority: 1_999_999_999 }), true],
+    ['not a static pod for one of lower priority', podRequesting({ priority: 1 }), file(podRequesting({ priority: 0 })), true],
+    ['equal priorities', podRequesting({ priority: 5 }), podRequesting({ priority: 5 }), false],
+    ['no priority at all', podRequesting(), podRequesting({ priority: -5 }), false],
+    ['critical for critical, lower', podRequesting({ priority: 2_000_001_000 }), podRequesting({ priority: 2_000_000_000 }), true],
+    ['critical for critical, equal', podRequesting({ priority: 2_000_000_000 }), podRequesting({ priority: 2_000_000_000 }), false],
   ];
   for (const [sentence, preemptor, victim, expected] of rows) t.equal(isPreemptable(preemptor, victim), expected, sentence);
 });
 
 t.test('predicates', async (t) => {
-  const elsewhere = pod({ nodeSelector: { zone: 'b' } });
+  const elsewhere = podRequesting({ nodeSelector: { zone: 'b' } });
   t.match(admitByPredicates({ pod: elsewhere, otherPods: [], node: node() }), { kind: 'read-node' }, 'labels may be old');
   t.match(admitByPredicates({ pod: elsewhere, otherPods: [], node: node(), freshNode: null }), { reason: 'NodeAffinity' }, 'nobody could be asked');
   t.match(admitByPredicates({ pod: elsewhere, otherPods: [], node: node(), freshNode: node({}, { metadata: { name: 'n1', labels: { zone: 'b' } } }) }), { kind: 'admitted' });
-  t.match(admitByPredicates({ pod: pod(), otherPods: [], node: null }), { reason: 'InvalidNodeInfo', message: 'Kubelet cannot get node info.' });
-  t.match(admitByPredicates({ pod: pod({ requests: { 'vendor.io/gpu': '1' } }), otherPods: [], node: node() }), { kind: 'admitted' }, "not the node's resource");
-  t.match(admitByPredicates({ pod: pod({ requests: { 'vendor.io/gpu': '1' } }), otherPods: [], node: node({ 'vendor.io/gpu': '0' }) }), { reason: 'OutOfvendor.io/gpu' });
-  const gone = { pod: pod({ requests: { 'vendor.io/gpu': '1' } }), otherPods: [], node: node({ 'vendor.io/gpu': '0' }), allocatedDevices: new Map([['vendor.io/gpu', 1]]) };
+  t.match(admitByPredicates({ pod: podRequesting(), otherPods: [], node: null }), { reason: 'InvalidNodeInfo', message: 'Kubelet cannot get node info.' });
+  t.match(admitByPredicates({ pod: podRequesting({ requests: { 'vendor.io/gpu': '1' } }), otherPods: [], node: node() }), { kind: 'admitted' }, "not the node's resource");
+  t.match(admitByPredicates({ pod: podRequesting({ requests: { 'vendor.io/gpu': '1' } }), otherPods: [], node: node({ 'vendor.io/gpu': '0' }) }), { reason: 'OutOfvendor.io/gpu' });
+  const gone = {
+    pod: podRequesting({ requests: { 'vendor.io/gpu': '1' } }),
+    otherPods: [],
+    node: node({ 'vendor.io/gpu': '0' }),
+    allocatedDevices: new Map([['vendor.io/gpu', 1]]),
+  };
   t.match(admitByPredicates(gone), { kind: 'admitted' }, 'a pod keeps the devices that it has');
   const ported = (hostIP: string, initRestart?: string): Pod => {
     const container = { name: 'x', ports: [{ containerPort: 80, hostPort: 80, ...(hostIP === '' ? {} : { hostIP }) }] };
     return initRestart === undefined
-      ? pod({ containers: [container] })
-      : pod({ initContainers: [{ ...container, ...(initRestart === '' ? {} : { restartPolicy: initRestart }) }] });
+      ? podRequesting({ containers: [container] })
+      : podRequesting({ initContainers: [{ ...container, ...(initRestart === '' ? {} : { restartPolicy: initRestart }) }] });
   };
   const ports: readonly (readonly [string, Pod, Pod, free: boolean])[] = [
     ['wildcard against an address', ported('127.0.0.1'), ported(''), false],
@@ -146,13 +151,13 @@ t.test('predicates', async (t) => {
   t.match(admitByPredicates({ pod: ported('10.0.0.2'), otherPods: others, node: node() }), { kind: 'admitted' }, 'and neither');
   const wants = { 'vendor.io/b': '1', 'vendor.io/a': '1', 'no-such': '1', memory: '999Ti' };
   t.strictSame(
-    shortages(pod({ requests: wants }), new Map(), new Map()).map(({ resource }) => resource),
+    shortages(podRequesting({ requests: wants }), new Map(), new Map()).map(({ resource }) => resource),
     ['pods', 'memory', 'vendor.io/a', 'vendor.io/b'],
     'in order, and no name that nodes do not count',
   );
-  const both = pod({ priority: 2_000_000_000, requests: { cpu: '5' }, nodeName: 'other' });
+  const both = podRequesting({ priority: 2_000_000_000, requests: { cpu: '5' }, nodeName: 'other' });
   t.match(
-    admitByPredicates({ pod: both, otherPods: [pod({ requests: { cpu: '4' } })], node: node() }),
+    admitByPredicates({ pod: both, otherPods: [podRequesting({ requests: { cpu: '4' } })], node: node() }),
     { reason: 'NodeName' },
     'nobody is killed for a pod that is refused anyway',
   );
@@ -187,7 +192,8 @@ t.test('node affinity: expressions that are not well formed match nothing, and n
     [{ ...expression('zone', 'In', ['a']), matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n2'] }] }, false],
   ];
   for (const [term, expected] of rows) t.equal(matchesNodeSelectorTerm(term, 'n1', labels), expected, JSON.stringify(term));
-  const required = (nodeSelectorTerms: NodeSelectorTerm[]): Pod => pod({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } });
+  const required = (nodeSelectorTerms: NodeSelectorTerm[]): Pod =>
+    podRequesting({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } });
   t.equal(matchesNodeAffinity(required([]), 'n1', labels), false, 'an empty list');
   t.equal(matchesNodeAffinity(required([expression('gone', 'Exists'), expression('zone', 'Exists')]), 'n1', labels), true, 'terms are alternatives');
 });
@@ -262,7 +268,7 @@ t.test('tolerations', async (t) => {
   for (const [toleration, expected] of rows) t.equal(toleratesTaint(toleration, taint), expected, JSON.stringify(toleration));
   t.equal(untoleratedTaint([{ ...taint, effect: 'NoSchedule' }], [], ['NoExecute']), null, 'other effects are the scheduler’s');
   t.equal(untoleratedTaint([taint], [{ key: 'k', value: 'v', effect: 'NoExecute', tolerationSeconds: 1 }], ['NoExecute']), null);
-  t.match(admitUnderPressure(pod(), ['MemoryPressure', 'DiskPressure']), { reason: 'Evicted', message: 'The node had condition: [MemoryPressure DiskPressure]. ' });
+  t.match(admitUnderPressure(podRequesting(), ['MemoryPressure', 'DiskPressure']), { reason: 'Evicted', message: 'The node had condition: [MemoryPressure DiskPressure]. ' });
 });
 
 t.test('kernel parameters', async (t) => {
@@ -280,21 +286,21 @@ t.test('kernel parameters', async (t) => {
 t.test('what the host supports', async (t) => {
   const problem = 'AppArmor is not enabled on the host';
   const refused = { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
-  const annotated = (value: string): Pod => ({ ...pod(), metadata: { name: 'a', annotations: { 'container.apparmor.security.beta.kubernetes.io/c': value } } });
+  const annotated = (value: string): Pod => ({ ...podRequesting(), metadata: { name: 'a', annotations: { 'container.apparmor.security.beta.kubernetes.io/c': value } } });
   const rows: readonly (readonly [string, Pod, object])[] = [
-    ['nothing asked for', pod(), { kind: 'admitted' }],
-    ['unconfined', pod({ securityContext: { appArmorProfile: { type: 'Unconfined' } } }), { kind: 'admitted' }],
-    ['of the pod', pod({ securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } }), refused],
-    ['of an init container', pod({ initContainers: [{ name: 'i', securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } }] }), refused],
+    ['nothing asked for', podRequesting(), { kind: 'admitted' }],
+    ['unconfined', podRequesting({ securityContext: { appArmorProfile: { type: 'Unconfined' } } }), { kind: 'admitted' }],
+    ['of the pod', podRequesting({ securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } }), refused],
+    ['of an init container', podRequesting({ initContainers: [{ name: 'i', securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } }] }), refused],
     ['by annotation', annotated('runtime/default'), refused],
     ['unconfined by annotation', annotated('unconfined'), { kind: 'admitted' }],
     ['running already', { ...annotated('runtime/default'), status: { phase: 'Running' } }, { kind: 'admitted' }],
   ];
   for (const [sentence, item, expected] of rows) t.match(admitAppArmor(item, problem), expected, sentence);
   t.match(admitAppArmor(annotated('runtime/default'), null), { kind: 'admitted' }, 'the host can');
-  const podLevel = pod({ resources: { limits: { cpu: '1' } } });
+  const podLevel = podRequesting({ resources: { limits: { cpu: '1' } } });
   t.match(admitPodLevelResources(podLevel, false), { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' });
-  t.match([admitPodLevelResources(podLevel, true), admitPodLevelResources(pod(), false)], [{ kind: 'admitted' }, { kind: 'admitted' }]);
+  t.match([admitPodLevelResources(podLevel, true), admitPodLevelResources(podRequesting(), false)], [{ kind: 'admitted' }, { kind: 'admitted' }]);
   t.equal(missingFeatures(['b', 'a', 'c'], ['c']), 'Pod requires node features that are not available: a, b');
   t.strictSame([missingFeatures(['a'], ['a', 'b']), missingFeatures([], []), missingFeatures(['a'], null)], [null, null, null]);
 });
@@ -311,7 +317,7 @@ t.test('features that a node must declare', async (t) => {
     ['the host’s users and network', { hostUsers: true, hostNetwork: true }, []],
   ];
   for (const [sentence, spec, needed] of rows) {
-    const asking = pod(spec);
+    const asking = podRequesting(spec);
     t.strictSame(featuresNeeded(asking), needed, sentence);
     const message = `Pod requires node features that are not available: ${needed.join(', ')}`;
     t.match(admitDeclaredFeatures(asking, []), needed.length === 0 ? { kind: 'admitted' } : { kind: 'rejected', reason: 'PodFeatureUnsupported', message }, sentence);
@@ -331,7 +337,7 @@ t.test('features that a change of a pod needs', async (t) => {
     ['a sidecar', init('1', true), init('2', true), []],
     ['an image', init('1'), { initContainers: [{ ...init('1').initContainers[0], name: 'i', image: 'j' }] }, []],
   ];
-  for (const [sentence, before, after, needed] of rows) t.strictSame(featuresNeededByUpdate(pod(before), pod(after)), needed, sentence);
+  for (const [sentence, before, after, needed] of rows) t.strictSame(featuresNeededByUpdate(podRequesting(before), podRequesting(after)), needed, sentence);
 });
 
 t.test('labels of the metric are few', async (t) => {

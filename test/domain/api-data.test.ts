@@ -58,7 +58,7 @@ class Reading implements ObjectReading {
   }
 }
 
-const pod = (...secrets: readonly string[]): Pod => ({
+const podUsing = (...secrets: readonly string[]): Pod => ({
   metadata: { name: 'p', namespace: 'n' },
   spec: { containers: [{ name: 'c', envFrom: secrets.map((name) => ({ secretRef: { name } })) }] },
 });
@@ -74,11 +74,11 @@ t.test('who refers to what', async (t) => {
   const reading = new Reading();
   const manager = newObjectManager('Watch', minute);
   t.strictSame(look(manager, reading), { kind: 'failed', message: 'object "n"/"s" not registered' });
-  registerPod(manager, 'a', pod('s', 's', ''), reading);
-  registerPod(manager, 'b', pod('s', 'other'), reading);
+  registerPod(manager, 'a', podUsing('s', 's', ''), reading);
+  registerPod(manager, 'b', podUsing('s', 'other'), reading);
   t.strictSame(reading.asked, ['watch secrets:n/s', 'watch secrets:n/other'], 'one watch an object');
   t.strictSame(podsOf(manager, key), ['a', 'b']);
-  registerPod(manager, 'b', pod('other'), reading);
+  registerPod(manager, 'b', podUsing('other'), reading);
   t.strictSame(podsOf(manager, key), ['a'], 'what a pod no longer names is not its own any more');
   unregisterPod(manager, 'a', reading);
   t.equal(reading.asked.at(-1), 'unwatch secrets:n/s');
@@ -90,7 +90,7 @@ t.test('who refers to what', async (t) => {
 t.test('Watch', async (t) => {
   const reading = new Reading();
   const manager = newObjectManager('Watch', minute);
-  registerPod(manager, 'a', pod('s'), reading);
+  registerPod(manager, 'a', podUsing('s'), reading);
   const since = reading.now;
   t.strictSame(look(manager, reading, since), { kind: 'pending', until: since + second });
   reading.now += second;
@@ -127,7 +127,7 @@ t.test('Cache and Get', async (t) => {
   for (const [sentence, strategy, age, expected] of rows) {
     const reading = new Reading();
     const manager = newObjectManager(strategy, minute);
-    registerPod(manager, 'a', pod('s'), reading);
+    registerPod(manager, 'a', podUsing('s'), reading);
     t.strictSame(look(manager, reading), { kind: 'pending', until: null });
     look(manager, reading);
     t.strictSame(reading.asked, [`get ${key} newest`], `${sentence}: one request at a time, for the newest`);
@@ -142,7 +142,7 @@ t.test('Cache: what an answer leads to', async (t) => {
   const begin = () => {
     const reading = new Reading();
     const manager = newObjectManager('Cache', minute);
-    registerPod(manager, 'a', pod('s'), reading);
+    registerPod(manager, 'a', podUsing('s'), reading);
     look(manager, reading);
     objectFetched(manager, key, ok(secret('5')) as never);
     reading.now += 2 * minute;
@@ -165,7 +165,7 @@ t.test('Cache: what an answer leads to', async (t) => {
   objectFetched(manager, key, failure('unavailable', 'away') as never);
   reading.now += 1;
   t.equal(look(manager, reading).kind, 'pending', 'after a failure it is asked for at the next look');
-  registerPod(manager, 'b', pod('s'), reading);
+  registerPod(manager, 'b', podUsing('s'), reading);
   t.equal(manager.objects.get(key)?.fetched, null, 'a pod that comes is given nothing old');
 });
 

@@ -18,6 +18,7 @@ import { instantOf } from '../../src/domain/values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../../src/domain/values/time.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { StatsSummary } from '../../src/ports/model/stats-summary.js';
+import { pod } from '../support/pods.js';
 
 const start = 1_700_000_000 * microsPerSecond;
 const layout = { dedicatedImageFs: false, splitContainerFs: false };
@@ -28,10 +29,6 @@ function settingsOf(evictionHard: Record<string, string>): EvictionSettings {
   return { thresholds: parsed.value, policy: { pressureTransitionPeriod: 300 * microsPerSecond, maxPodGracePeriodSeconds: 0, localStorageCapacityIsolation: true } };
 }
 const settings = settingsOf({ 'nodefs.available': '100', 'memory.available': '100' });
-
-function pod(name: string, over: Partial<Pod['spec']> = {}): Pod {
-  return { metadata: { name, uid: name }, spec: { containers: [{ name: 'c' }], ...over } };
-}
 
 function summary(memory: number, disk: number, time: number, used: Readonly<Record<string, number>> = {}): StatsSummary {
   const at = formatRfc3339(instantOf(time));

@@ -133,7 +133,7 @@ t.test('over any course of measurements: what acts is active, what is active is 
 });
 
 let uid = 0;
-function pod(over: { priority?: number; memory?: string; storage?: string; annotations?: Record<string, string>; grace?: number } = {}): Pod {
+function rankedPod(over: { priority?: number; memory?: string; storage?: string; annotations?: Record<string, string>; grace?: number } = {}): Pod {
   const requests = { ...(over.memory === undefined ? {} : { memory: over.memory }), ...(over.storage === undefined ? {} : { 'ephemeral-storage': over.storage }) };
   uid++;
   return {
@@ -174,7 +174,7 @@ const population = fc
   )
   .map((items) => {
     const pods = items.map(({ priority, memory, source }) =>
-      pod({
+      rankedPod({
         ...(priority === undefined ? {} : { priority }),
         ...(memory === undefined ? {} : { memory, storage: memory }),
         annotations: { 'kubernetes.io/config.source': source },
@@ -225,23 +225,27 @@ t.test('a critical pod is never the victim, and there is one whenever a pod that
 t.test('one run of the loop', async (t) => {
   const thresholds = [threshold({ signal: 'nodefs.available' }), threshold()];
   const both = new Map([...observed('nodefs.available', 1, 1), ...observed('memory.available', 1, 1)]);
-  const pods = [pod({ priority: 9, grace: 60 }), pod({ priority: 1, grace: 10 })];
+  const pods = [rankedPod({ priority: 9, grace: 60 }), rankedPod({ priority: 1, grace: 10 })];
   const { state, plan } = beginRound(noPressure, thresholds, both, pods, new Map(), policy, 1);
   t.match(plan, { kind: 'reclaim', eventMessage: 'Attempting to reclaim memory', calls: [] }, 'memory is the most urgent, and nothing of the node can be reclaimed for it');
   if (plan.kind === 'reclaim') {
     t.match(chooseVictim(plan, state, pods, new Map(), policy), { pod: { spec: { priority: 1 } }, gracePeriodSeconds: 1, annotations: {}, signal: 'memory.available' });
-    t.equal(chooseVictim(plan, state, [pod({ priority: 2_000_000_000 })], new Map(), policy), null);
+    t.equal(chooseVictim(plan, state, [rankedPod({ priority: 2_000_000_000 })], new Map(), policy), null);
     const soft = { ...plan, threshold: threshold({ gracePeriod: 1 }) };
     const graceOf = (item: Pod): number | undefined => chooseVictim(soft, state, [item], new Map(), policy)?.gracePeriodSeconds;
-    t.strictSame([graceOf(pod({ grace: 60 })), graceOf(pod({ grace: 10 })), graceOf(pod())], [30, 10, 30], 'soft: the smaller of the two');
+    t.strictSame([graceOf(rankedPod({ grace: 60 })), graceOf(rankedPod({ grace: 10 })), graceOf(rankedPod())], [30, 10, 30], 'soft: the smaller of the two');
   }
   t.ok(isRelieved(thresholds, new Map([...observed('nodefs.available', 150, 1), ...observed('memory.available', 150, 1)])), 'value and minimum reclaim reached');
   t.notOk(isRelieved(thresholds, new Map([...observed('nodefs.available', 900, 1), ...observed('memory.available', 149, 1)])), 'of any signal');
 });
 
 t.test('local limits and pressure exclude each other within a run; conditions are looked at before either', async (t) => {
-  const over = (name: string): Pod => ({ ...pod(), metadata: { name, uid: name }, spec: { containers: [{ name: 'c', resources: { limits: { 'ephemeral-storage': '10' } } }] } });
-  const pods = [over('a'), pod(), over('b')];
+  const over = (name: string): Pod => ({
+    ...rankedPod(),
+    metadata: { name, uid: name },
+    spec: { containers: [{ name: 'c', resources: { limits: { 'ephemeral-storage': '10' } } }] },
+  });
+  const pods = [over('a'), rankedPod(), over('b')];
   const byUid = new Map(pods.map((item) => [item.metadata.uid ?? '', { ...stats(item, 0), 'ephemeral-storage': { usedBytes: 11 } }]));
   const { state, plan } = beginRound(noPressure, [threshold()], observed('memory.available', 1, 1), pods, byUid, { ...policy, pressureTransitionPeriod: 10 }, 1);
   t.match(plan, { kind: 'local-limits', evictions: [{ pod: { metadata: { name: 'a' } } }, { pod: { metadata: { name: 'b' } } }] });
@@ -251,7 +255,7 @@ t.test('local limits and pressure exclude each other within a run; conditions ar
 });
 
 t.test('an emptyDir whose usage was not measured is not judged', async (t) => {
-  const item: Pod = { ...pod(), spec: { containers: [{ name: 'c' }], volumes: [{ name: 'v', emptyDir: { sizeLimit: '1' } }] } };
+  const item: Pod = { ...rankedPod(), spec: { containers: [{ name: 'c' }], volumes: [{ name: 'v', emptyDir: { sizeLimit: '1' } }] } };
   const withVolume = (volume: NonNullable<PodStats['volume']>): Map<string, PodStats> => new Map([[item.metadata.uid ?? '', { ...stats(item, 0), volume }]]);
   t.strictSame(localStorageEvictions([item], withVolume([{ name: 'v' }]), false), []);
   t.match(localStorageEvictions([item], withVolume([{ name: 'v', usedBytes: 2 }]), false), [{ signal: 'emptydirfs.limit', condition: null }]);

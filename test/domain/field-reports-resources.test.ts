@@ -34,20 +34,20 @@ t.test('KB056: requests on very large machines stay within what the kernel takes
 
 const requests = (...sizes: readonly string[]) => Object.fromEntries(sizes.map((size) => [`hugepages-${size}`, size]));
 
-function pod(...containers: readonly (readonly string[])[]): Pod {
+function podWithHugePages(...containers: readonly (readonly string[])[]): Pod {
   const spec = { containers: containers.map((sizes, i) => ({ name: `c${i}`, image: 'a', resources: { requests: requests(...sizes), limits: requests(...sizes) } })) };
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec } as Pod;
 }
 
 t.test('KB059: huge pages by the sizes that the kernel knows', async (t) => {
   const rows: readonly (readonly [sentence: string, pod: Pod, medium: string, expected: string | RegExp])[] = [
-    ['the only size that is asked for', pod(['2Mi']), 'HugePages', '2Mi'],
-    ['of two, the one that is named', pod(['2Mi'], ['1Gi']), 'HugePages-2Mi', '2Mi'],
-    ['the other', pod(['2Mi'], ['1Gi']), 'HugePages-1Gi', '1Gi'],
-    ['the same size in other words', pod(['1Gi']), 'HugePages-1024Mi', '1Gi'],
-    ['two sizes and none named', pod(['2Mi'], ['1Gi']), 'HugePages', /can't be used if container requests multiple huge page sizes/],
-    ['one that nobody asks for', pod(['2Mi']), 'HugePages-1Gi', /there is no resource request for huge pages/],
-    ['no size', pod(['2Mi']), 'HugePages-big', /unknown storage medium "HugePages-big"/],
+    ['the only size that is asked for', podWithHugePages(['2Mi']), 'HugePages', '2Mi'],
+    ['of two, the one that is named', podWithHugePages(['2Mi'], ['1Gi']), 'HugePages-2Mi', '2Mi'],
+    ['the other', podWithHugePages(['2Mi'], ['1Gi']), 'HugePages-1Gi', '1Gi'],
+    ['the same size in other words', podWithHugePages(['1Gi']), 'HugePages-1024Mi', '1Gi'],
+    ['two sizes and none named', podWithHugePages(['2Mi'], ['1Gi']), 'HugePages', /can't be used if container requests multiple huge page sizes/],
+    ['one that nobody asks for', podWithHugePages(['2Mi']), 'HugePages-1Gi', /there is no resource request for huge pages/],
+    ['no size', podWithHugePages(['2Mi']), 'HugePages-big', /unknown storage medium "HugePages-big"/],
   ];
   for (const [sentence, of, medium, expected] of rows) {
     const made = emptyDirSetUp(of, { name: 'v', emptyDir: { medium } }, {});

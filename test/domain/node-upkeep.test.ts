@@ -1,4 +1,5 @@
 // What the node does for itself, beyond the vectors: image collection, shutdown, OOM reports, allocatable.
+
 import fc from 'fast-check';
 import t from 'tap';
 import { machineCapacity, nodeReservation, nodeResources, podsCgroupConfig, reservationProblem } from '../../src/domain/cgroups/node-allocatable.js';
@@ -20,6 +21,7 @@ import { nanosPerSecond } from '../../src/domain/values/go-duration.js';
 import { mustParseQuantity, quantityValue } from '../../src/domain/values/quantity.js';
 import { microsPerSecond } from '../../src/domain/values/time.js';
 import type { Pod } from '../../src/ports/model/pod.js';
+import { pod } from '../support/pods.js';
 
 const second = microsPerSecond;
 
@@ -137,14 +139,14 @@ t.test('age and space', async (t) => {
   );
 });
 
-function pod(name: string, priority?: number, grace?: number): Pod {
+function podOfPriority(name: string, priority?: number, grace?: number): Pod {
   const spec = { containers: [], ...(priority === undefined ? {} : { priority }), ...(grace === undefined ? {} : { terminationGracePeriodSeconds: grace }) };
-  return { metadata: { name, uid: name }, spec };
+  return pod(name, spec);
 }
 
 t.test('a shutdown goes group by group', async (t) => {
   const priorities = shutdownPriorities({ shutdownGracePeriod: 30 * nanosPerSecond, shutdownGracePeriodCriticalPods: 10 * nanosPerSecond, shutdownGracePeriodByPodPriority: [] });
-  const groups = groupPods(priorities, [pod('a', 0, 60), pod('b', undefined, 5), pod('c', 2_000_000_000)]);
+  const groups = groupPods(priorities, [podOfPriority('a', 0, 60), podOfPriority('b', undefined, 5), podOfPriority('c', 2_000_000_000)]);
   const gone = new Set<string>();
   const isGone = ({ metadata }: Pod): boolean => gone.has(metadata.name);
   const told = (step: ReturnType<typeof advanceShutdown>): unknown => step.kills.map((kill) => [kill.pod.metadata.name, kill.gracePeriodSeconds]);
@@ -170,7 +172,7 @@ t.test('a shutdown goes group by group', async (t) => {
   const late = advanceShutdown(again.run, isGone, 120 * second);
   t.strictSame([told(late), late.wakeAt], [[['c', 10]], 130 * second], 'time is up: the next group begins whatever is left');
   t.equal(advanceShutdown(late.run, isGone, 130 * second).wakeAt, null, 'done');
-  const empty = advanceShutdown(beginShutdown(groupPods(priorities, [pod('c', 2_000_000_000)])), () => false, 0);
+  const empty = advanceShutdown(beginShutdown(groupPods(priorities, [podOfPriority('c', 2_000_000_000)])), () => false, 0);
   t.strictSame(told(empty), [['c', 10]], 'an empty group costs no time');
   t.match(admitDuringShutdown(true), { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' });
 });
@@ -188,7 +190,7 @@ t.test('each pod is in the highest group that is not above it', async (t) => {
       const lowest = Math.min(...levels);
       const groups = groupPods(
         priorities,
-        values.map((value, i) => pod(`p${i}`, value)),
+        values.map((value, i) => podOfPriority(`p${i}`, value)),
       );
       const placed = groups.flatMap((group) => group.pods.map((item) => [group.priority, item.spec.priority ?? 0] as const));
       const expected = (value: number): number => Math.max(lowest, ...levels.filter((level) => level <= value));

@@ -23,7 +23,7 @@ const failure: PortFailure = { kind: 'unavailable', message: 'runtime is down', 
 const minute = 60_000_000;
 
 /** `pod('u', 'c running')`: one container, and a ready sandbox. */
-function pod(uid: string, ...containers: string[]): RelistedPod {
+function relistedPod(uid: string, ...containers: string[]): RelistedPod {
   return {
     uid,
     containers: containers.map((text) => ({ id: text.split(' ')[0] as string, state: text.split(' ')[1] as ContainerRuntimeState })),
@@ -43,7 +43,7 @@ t.test('every pair of states of one container', async (t) => {
   const column = (before: (typeof states)[number]): string =>
     states
       .map((after) => {
-        const changes = comparePods('u', before === null ? null : pod('u', `c ${before}`), after === null ? null : pod('u', `c ${after}`));
+        const changes = comparePods('u', before === null ? null : relistedPod('u', `c ${before}`), after === null ? null : relistedPod('u', `c ${after}`));
         const own = changes.events.filter((event) => event.type !== 'PodSync' && event.containerId === 'c').map((event) => event.type.replace('Container', ''));
         return own.join('+') || (changes.changed ? 'changed' : '-');
       })
@@ -58,7 +58,7 @@ t.test('every pair of states of one container', async (t) => {
 t.test('one step at a time', async (t) => {
   const pleg = newPleg();
   const cache = newPodCache();
-  const first = relisted(pleg, cache, [pod('a', 'c running'), pod('b', 'd running')], 10);
+  const first = relisted(pleg, cache, [relistedPod('a', 'c running'), relistedPod('b', 'd running')], 10);
   t.strictSame(first.inspect, ['a', 'b']);
   t.strictSame(takePlegEvents(pleg), [], 'no event before its status');
   t.equal(cache.globalTime, 10, 'with the time at which its listing was asked for');
@@ -68,17 +68,17 @@ t.test('one step at a time', async (t) => {
   inspectionFailed(pleg, cache, 'b', failure, 12);
   t.strictSame(takePlegEvents(pleg), [], 'the events of a pod that can not be inspected are withheld');
   t.strictSame(readPodCache(cache, 'b'), { kind: 'failed', error: failure });
-  inspected(pleg, cache, 'a', statusOf(pod('a', 'c running'), 12));
+  inspected(pleg, cache, 'a', statusOf(relistedPod('a', 'c running'), 12));
   t.strictSame(texts(takePlegEvents(pleg)), ['c ContainerStarted', 'a-sandbox ContainerStarted']);
 
-  const second = relisted(pleg, cache, [pod('a', 'c running'), pod('b', 'd exited')], 20);
+  const second = relisted(pleg, cache, [relistedPod('a', 'c running'), relistedPod('b', 'd exited')], 20);
   t.strictSame(second.inspect, ['b'], 'what failed is tried again, what is unchanged is not');
-  inspected(pleg, cache, 'b', statusOf(pod('b', 'd exited'), 21));
+  inspected(pleg, cache, 'b', statusOf(relistedPod('b', 'd exited'), 21));
   t.strictSame(texts(takePlegEvents(pleg)), ['d ContainerDied', 'b-sandbox ContainerStarted'], 'compared with what was delivered last');
 
   requestReinspection(pleg, 'a');
   requestReinspection(pleg, 'nobody');
-  t.strictSame(relisted(pleg, cache, [pod('a', 'c running'), pod('b', 'd exited')], 30).inspect, ['a']);
+  t.strictSame(relisted(pleg, cache, [relistedPod('a', 'c running'), relistedPod('b', 'd exited')], 30).inspect, ['a']);
   inspected(pleg, cache, 'a', null);
   t.strictSame(texts(takePlegEvents(pleg)), ['a PodSync']);
   t.strictSame(readPodCache(cache, 'a'), { kind: 'status', status: { ...emptyPodStatus('a'), observedAt: 30 } }, 'vanished between listing and inspection');
@@ -90,15 +90,15 @@ t.test('one step at a time', async (t) => {
 t.test('an inspection that hangs holds up its own pod alone', async (t) => {
   const pleg = newPleg();
   const cache = newPodCache();
-  relisted(pleg, cache, [pod('a', 'c running'), pod('b', 'd running')], 10);
-  inspected(pleg, cache, 'b', statusOf(pod('b', 'd running'), 11));
+  relisted(pleg, cache, [relistedPod('a', 'c running'), relistedPod('b', 'd running')], 10);
+  inspected(pleg, cache, 'b', statusOf(relistedPod('b', 'd running'), 11));
   takePlegEvents(pleg);
-  t.strictSame(relisted(pleg, cache, [pod('a', 'c running'), pod('b', 'd exited')], 20).inspect, ['a', 'b']);
-  inspected(pleg, cache, 'b', statusOf(pod('b', 'd exited'), 21));
+  t.strictSame(relisted(pleg, cache, [relistedPod('a', 'c running'), relistedPod('b', 'd exited')], 20).inspect, ['a', 'b']);
+  inspected(pleg, cache, 'b', statusOf(relistedPod('b', 'd exited'), 21));
   t.strictSame(texts(takePlegEvents(pleg)), ['d ContainerDied']);
   t.equal(readPodCacheIfNewer(cache, 'a', 0), null, 'relists make nothing of it fresher');
   t.equal(readPodCacheIfNewer(cache, 'b', 20)?.kind, 'status');
-  inspected(pleg, cache, 'a', statusOf(pod('a', 'c running'), 12));
+  inspected(pleg, cache, 'a', statusOf(relistedPod('a', 'c running'), 12));
   t.equal(readPodCacheIfNewer(cache, 'a', 19)?.kind, 'status', 'the last relist said the same');
   t.strictSame(texts(takePlegEvents(pleg)), ['c ContainerStarted', 'a-sandbox ContainerStarted']);
   t.equal(cache.behind.size + pleg.awaited.size, 0);
@@ -107,34 +107,34 @@ t.test('an inspection that hangs holds up its own pod alone', async (t) => {
 t.test('of two answers that may be of either order, the one that would change what is known is not taken', async (t) => {
   const begin = (): readonly [Pleg, PodCache] => {
     const [pleg, cache] = [newPleg(), newPodCache()];
-    relisted(pleg, cache, [pod('a', 'c running')], 10, 11);
-    inspected(pleg, cache, 'a', statusOf(pod('a', 'c running'), 11));
+    relisted(pleg, cache, [relistedPod('a', 'c running')], 10, 11);
+    inspected(pleg, cache, 'a', statusOf(relistedPod('a', 'c running'), 11));
     takePlegEvents(pleg);
     return [pleg, cache];
   };
   const rows: readonly (readonly [sentence: string, askedAt: number, found: RelistedPod, outdated: boolean])[] = [
-    ['asked before the list was answered, it says something else', 20, pod('a', 'c running'), true],
-    ['asked before the list was answered, it says the same', 20, pod('a', 'c exited'), false],
-    ['asked when the list was answered', 22, pod('a', 'c running'), false],
+    ['asked before the list was answered, it says something else', 20, relistedPod('a', 'c running'), true],
+    ['asked before the list was answered, it says the same', 20, relistedPod('a', 'c exited'), false],
+    ['asked when the list was answered', 22, relistedPod('a', 'c running'), false],
     ['asked before the list was answered, nothing is left', 20, { uid: 'a', containers: [], sandboxes: [] }, true],
   ];
   for (const [sentence, askedAt, found, outdated] of rows) {
     const [pleg, cache] = begin();
-    relisted(pleg, cache, [pod('a', 'c exited')], 21, 22);
+    relisted(pleg, cache, [relistedPod('a', 'c exited')], 21, 22);
     t.equal(isLookOutdated(pleg, found, askedAt), outdated, sentence);
   }
   const [gone] = begin();
   relisted(gone, newPodCache(), [], 21, 22);
-  t.equal(isLookOutdated(gone, pod('a', 'c running'), 20), true, 'gone from the list since');
+  t.equal(isLookOutdated(gone, relistedPod('a', 'c running'), 20), true, 'gone from the list since');
 
-  for (const older of [[], [pod('a', 'c running')]]) {
+  for (const older of [[], [relistedPod('a', 'c running')]]) {
     const [pleg, cache] = begin();
-    podRelisted(pleg, cache, pod('a', 'c exited'), 21, 23);
-    inspected(pleg, cache, 'a', statusOf(pod('a', 'c exited'), 21));
+    podRelisted(pleg, cache, relistedPod('a', 'c exited'), 21, 23);
+    inspected(pleg, cache, 'a', statusOf(relistedPod('a', 'c exited'), 21));
     takePlegEvents(pleg);
     t.strictSame(relisted(pleg, cache, older, 20, 24).inspect, ['a'], 'a list that was asked for before a look was answered has the pod looked at again');
     t.strictSame(takePlegEvents(pleg), [], 'nothing is made of it');
-    inspected(pleg, cache, 'a', statusOf(pod('a', 'c exited'), 25));
+    inspected(pleg, cache, 'a', statusOf(relistedPod('a', 'c exited'), 25));
     t.strictSame(texts(takePlegEvents(pleg)), ['a PodSync']);
   }
 });
@@ -145,11 +145,11 @@ t.test('on demand', async (t) => {
   t.equal(isPodRelistDue(pleg, 0), true);
   relisted(pleg, cache, [], 100);
   t.strictSame([isPodRelistDue(pleg, 100), isPodRelistDue(pleg, 101)], [false, true]);
-  t.strictSame(podRelisted(pleg, cache, pod('a', 'c running'), 110).inspect, ['a']);
+  t.strictSame(podRelisted(pleg, cache, relistedPod('a', 'c running'), 110).inspect, ['a']);
   t.strictSame(inspectionFailed(pleg, cache, 'a', failure, 111).observed, ['a'], 'served, though with an error');
-  t.strictSame(podRelisted(pleg, cache, pod('a', 'c running'), 120).inspect, ['a']);
-  t.strictSame(inspected(pleg, cache, 'a', statusOf(pod('a', 'c running'), 121)).observed, ['a']);
-  t.strictSame(podRelisted(pleg, cache, pod('a', 'c running'), 130), { inspect: [], updated: [], deleted: [], observed: ['a'], globalTimeAdvanced: false });
+  t.strictSame(podRelisted(pleg, cache, relistedPod('a', 'c running'), 120).inspect, ['a']);
+  t.strictSame(inspected(pleg, cache, 'a', statusOf(relistedPod('a', 'c running'), 121)).observed, ['a']);
+  t.strictSame(podRelisted(pleg, cache, relistedPod('a', 'c running'), 130), { inspect: [], updated: [], deleted: [], observed: ['a'], globalTimeAdvanced: false });
   t.equal(readPodCacheIfNewer(cache, 'a', 129)?.kind, 'status', 'seen to be unchanged is as good as new');
   t.equal(readPodCacheIfNewer(cache, 'a', 130), null);
   t.equal(podRelisted(pleg, cache, null, 140).observed.length, 0);

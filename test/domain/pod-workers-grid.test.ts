@@ -20,7 +20,7 @@ interface Situation {
 
 type Change = (situation: Situation, effects: PodWorkerEffect[]) => void;
 
-function pod(
+function workerPod(
   shape: { readonly static?: boolean; readonly uid?: string; readonly deletionGrace?: number; readonly phase?: 'Failed' | 'Succeeded'; readonly grace?: number } = {},
 ): Pod {
   return {
@@ -45,7 +45,9 @@ function update(type: PodUpdateType, given: Pod | null, more: Partial<PodUpdate>
 
 function kill(override: number | null, more: { readonly evict?: boolean; readonly completion?: string; readonly given?: Pod } = {}): Change {
   const statusChange = more.evict === true ? { reason: 'Evicted', message: 'm', disruptionReason: null, disruptionMessage: null, keepsSuccess: false } : null;
-  return update('kill', more.given ?? pod(), { killOptions: { evict: more.evict ?? false, gracePeriodOverride: override, statusChange, completion: more.completion ?? null } });
+  return update('kill', more.given ?? workerPod(), {
+    killOptions: { evict: more.evict ?? false, gracePeriodOverride: override, statusChange, completion: more.completion ?? null },
+  });
 }
 
 const runtimeKill: Change = update('kill', null, {
@@ -69,16 +71,16 @@ const housekeeping =
 const failure = finish({ error: { kind: 'failed', message: 'failed', backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null });
 
 /** How each state is come by. */
-const create = update('create', pod());
+const create = update('create', workerPod());
 const terminating = [create, read(null), finish(success), kill(null)];
 const terminated = [...terminating, read(null), finish(success)];
 const states: Readonly<Record<string, readonly Change[]>> = {
   unknown: [],
   'waits for a status': [create],
-  'waits for its turn': [update('create', pod({ uid: 'other' })), create],
+  'waits for its turn': [update('create', workerPod({ uid: 'other' })), create],
   syncs: [create, read(null)],
-  'syncs an API pod': [update('create', pod({ static: false })), read(null)],
-  'syncs, more waits': [create, read(null), update('update', pod())],
+  'syncs an API pod': [update('create', workerPod({ static: false })), read(null)],
+  'syncs, more waits': [create, read(null), update('update', workerPod())],
   'at rest': [create, read(null), finish(success)],
   'at rest after a failure': [create, read(null), failure],
   'has run its course': [create, read(null), finish({ ...success, podIsTerminal: true })],
@@ -89,17 +91,23 @@ const states: Readonly<Record<string, readonly Change[]>> = {
   'terminating, cancelled': [...terminating, read(null), kill(3)],
   'terminating, failed': [...terminating, read(null), failure],
   'terminating, wanted again': [...terminating, create],
-  'terminating by deletion': [update('create', pod({ static: false })), read(null), finish(success), update('update', pod({ static: false, deletionGrace: 20 })), read(null)],
+  'terminating by deletion': [
+    update('create', workerPod({ static: false })),
+    read(null),
+    finish(success),
+    update('update', workerPod({ static: false, deletionGrace: 20 })),
+    read(null),
+  ],
   'terminated, waits for a status': terminated,
   terminated: [...terminated, read(null)],
   'terminated, failed': [...terminated, read(null), failure],
   finished: [...terminated, read(null), finish(success)],
   'finished, wanted again': [...terminated, read(null), finish(success), create],
-  'finished unstarted': [update('create', pod({ uid: 'other' })), create, kill(null)],
+  'finished unstarted': [update('create', workerPod({ uid: 'other' })), create, kill(null)],
   'known from the runtime': [runtimeKill],
   'known from the runtime, failed': [runtimeKill, failure],
   'known from the runtime, then wanted': [runtimeKill, create],
-  'ended before the start': [update('create', pod({ static: false, phase: 'Succeeded' }))],
+  'ended before the start': [update('create', workerPod({ static: false, phase: 'Succeeded' }))],
 };
 
 /** All external events, for every state. */
@@ -107,13 +115,13 @@ const updates: Readonly<Record<string, Change>> = {
   ...Object.fromEntries(
     (['create', 'update', 'sync', 'kill'] as const).flatMap((type) =>
       Object.entries({
-        '': pod(),
-        ', other grace': pod({ grace: 2 }),
-        ', from the API': pod({ static: false }),
-        ', deleted, 0 s': pod({ deletionGrace: 0 }),
-        ', deleted, 60 s': pod({ deletionGrace: 60 }),
-        ', failed': pod({ phase: 'Failed' }),
-        ', succeeded, from the API': pod({ phase: 'Succeeded', static: false }),
+        '': workerPod(),
+        ', other grace': workerPod({ grace: 2 }),
+        ', from the API': workerPod({ static: false }),
+        ', deleted, 0 s': workerPod({ deletionGrace: 0 }),
+        ', deleted, 60 s': workerPod({ deletionGrace: 60 }),
+        ', failed': workerPod({ phase: 'Failed' }),
+        ', succeeded, from the API': workerPod({ phase: 'Succeeded', static: false }),
       }).map(([what, given]) => [`${type}${what}`, update(type, given)]),
     ),
   ),

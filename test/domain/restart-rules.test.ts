@@ -20,7 +20,7 @@ const container = (restartPolicy?: string, ...restartPolicyRules: ContainerResta
   ...(restartPolicy === undefined ? {} : { restartPolicy }),
   ...(restartPolicyRules.length === 0 ? {} : { restartPolicyRules }),
 });
-const pod = (restartPolicy: string | undefined, containers: readonly Container[], initContainers?: readonly Container[]): Pod => ({
+const podWithPolicy = (restartPolicy: string | undefined, containers: readonly Container[], initContainers?: readonly Container[]): Pod => ({
   metadata: { name: 'p' },
   spec: { containers, ...(restartPolicy === undefined ? {} : { restartPolicy }), ...(initContainers === undefined ? {} : { initContainers }) } as Pod['spec'],
 });
@@ -51,13 +51,13 @@ t.test('after an exit', async (t) => {
     ['NotIn without values', 'Never', container('Never', { action: 'Restart', exitCodes: { operator: 'NotIn' } } as ContainerRestartRule), 3, true],
     ['the first rule that matches counts', 'Never', container('Never', rule('Other', 'In', 5), rule('Restart', 'In', 5)), 5, false],
   ];
-  for (const [what, podPolicy, ended, exitCode, again] of rows) t.equal(isRestartableAfterExit(pod(podPolicy, [ended]), ended, exitCode), again, what);
+  for (const [what, podPolicy, ended, exitCode, again] of rows) t.equal(isRestartableAfterExit(podWithPolicy(podPolicy, [ended]), ended, exitCode), again, what);
 });
 
 t.test('which policy, which rule', async (t) => {
-  t.equal(effectiveRestartPolicy(pod(undefined, []), container()), 'Always');
-  t.equal(effectiveRestartPolicy(pod('', []), container('')), 'Always');
-  t.equal(effectiveRestartPolicy(pod('Never', []), container('OnFailure')), 'OnFailure');
+  t.equal(effectiveRestartPolicy(podWithPolicy(undefined, []), container()), 'Always');
+  t.equal(effectiveRestartPolicy(podWithPolicy('', []), container('')), 'Always');
+  t.equal(effectiveRestartPolicy(podWithPolicy('Never', []), container('OnFailure')), 'OnFailure');
   t.equal(matchingRestartRule(container(), 1), null);
   t.same(matchingRestartRule(container(undefined, rule('Restart', 'In', 1)), 1), rule('Restart', 'In', 1), 'whether or not it counts');
   t.equal(triggersRestartAll(container('Never', rule('RestartAllContainers', 'In', 1)), 1), true);
@@ -69,13 +69,13 @@ t.test('what a pod has', async (t) => {
   const all = container('Never', rule('Restart', 'In', 1), rule('RestartAllContainers', 'In', 2));
   const plain = container('Never', rule('Restart', 'In', 1));
   const rows: readonly (readonly [what: string, pod: Pod, restartAll: boolean, sidecar: boolean])[] = [
-    ['nothing', pod('Always', [container()]), false, false],
-    ['rules of another kind', pod('Always', [plain]), false, false],
-    ['a rule for all, in one of its containers', pod('Always', [container(), all]), true, false],
-    ['the same in an init container', pod('Always', [container()], [container(), all]), true, false],
-    ['no init containers', pod('Always', [container('Always')], []), false, false],
-    ['init containers that end', pod('Always', [container()], [container(), container('Never')]), false, false],
-    ['a sidecar among them', pod('Always', [container()], [container(), container('Always')]), false, true],
+    ['nothing', podWithPolicy('Always', [container()]), false, false],
+    ['rules of another kind', podWithPolicy('Always', [plain]), false, false],
+    ['a rule for all, in one of its containers', podWithPolicy('Always', [container(), all]), true, false],
+    ['the same in an init container', podWithPolicy('Always', [container()], [container(), all]), true, false],
+    ['no init containers', podWithPolicy('Always', [container('Always')], []), false, false],
+    ['init containers that end', podWithPolicy('Always', [container()], [container(), container('Never')]), false, false],
+    ['a sidecar among them', podWithPolicy('Always', [container()], [container(), container('Always')]), false, true],
   ];
   for (const [what, given, restartAll, sidecar] of rows) t.same([podHasRestartAllRule(given), podHasRestartableInit(given)], [restartAll, sidecar], what);
   t.same([isRestartableInit(container('Always')), isRestartableInit(container('OnFailure')), isRestartableInit(container())], [true, false, false]);
@@ -93,7 +93,7 @@ t.test('by what the runtime says', async (t) => {
     ['it ended well', 'OnFailure', status('exited'), false],
     ['it failed', 'OnFailure', status('exited', 1), true],
   ];
-  for (const [what, policy, seen, again] of rows) t.equal(shouldContainerBeRestarted(pod(policy, [one]), one, seen), again, what);
-  const deleted = { ...pod('Always', [one]), metadata: { name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' } };
+  for (const [what, policy, seen, again] of rows) t.equal(shouldContainerBeRestarted(podWithPolicy(policy, [one]), one, seen), again, what);
+  const deleted = { ...podWithPolicy('Always', [one]), metadata: { name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' } };
   t.equal(shouldContainerBeRestarted(deleted, one, status(null)), false, 'a pod that is deleted starts nothing');
 });

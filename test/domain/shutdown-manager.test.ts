@@ -12,13 +12,12 @@ import {
   stepShutdown,
 } from '../../src/domain/node-shutdown/shutdown-manager.js';
 import { instantOf } from '../../src/domain/values/instant.js';
-import type { Pod } from '../../src/ports/model/pod.js';
+import { pod } from '../support/pods.js';
 import { walkGrid } from './walk-grid.js';
 
 const second = 1_000_000;
 const start = 1_000 * second;
-const pod = (name: string, priority: number): Pod => ({ metadata: { name, uid: name }, spec: { containers: [], priority } });
-const pods = [pod('a', 0), pod('b', 2_000_000_000)];
+const pods = [pod('a', { priority: 0 }), pod('b', { priority: 2_000_000_000 })];
 const priorities = [
   { priority: 0, shutdownGracePeriodSeconds: 20 },
   { priority: 2_000_000_000, shutdownGracePeriodSeconds: 10 },

@@ -5,7 +5,7 @@ import type { Pod } from '../../src/ports/model/pod.js';
 import type { PodStatus } from '../../src/ports/model/pod-status.js';
 import type { ContainerRuntimeState, PodRuntimeStatus } from '../../src/ports/model/runtime-status.js';
 
-const pod = (restartPolicy: string): Pod => ({
+const podWithSidecar = (restartPolicy: string): Pod => ({
   metadata: { name: 'p' },
   spec: {
     restartPolicy,
@@ -38,7 +38,7 @@ const rows: readonly (readonly [sentence: string, policy: string, runtime: PodRu
 ];
 for (const [sentence, policy, seen, previous, isStranded] of rows) {
   t.test(sentence, async (t) => {
-    const got = withStrandedSidecarsEnded(pod(policy), seen, previous);
+    const got = withStrandedSidecarsEnded(podWithSidecar(policy), seen, previous);
     if (!isStranded) t.equal(got, seen, 'the same object');
     else t.match(got.containers[0], { name: 's', state: 'exited', exitCode: 137, reason: 'ContainerStatusUnknown' });
   });
@@ -61,7 +61,7 @@ const lost: readonly (readonly [sentence: string, policy: string, runtime: PodRu
 ];
 for (const [sentence, policy, seen, previous, isLost] of lost) {
   t.test(`a sidecar that the runtime has nothing of: ${sentence}`, async (t) => {
-    const got = withLostSidecarsEnded(pod(policy), seen, previous);
+    const got = withLostSidecarsEnded(podWithSidecar(policy), seen, previous);
     if (!isLost) t.equal(got, previous, 'the same object');
     else t.match(got.initContainerStatuses, [{ name: 's', state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } } }]);
     t.equal(got.containerStatuses, previous.containerStatuses);

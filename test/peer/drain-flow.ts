@@ -1,7 +1,7 @@
 // kubectl drain: evictions, a budget that holds them up, what belongs to the node and stays.
 import type { Test } from 'tap';
 import type { Json } from './admin-client.js';
-import { type Flow, pod, shell, template, waiting } from './flow.js';
+import { type Flow, flowPod, shell, template, waiting } from './flow.js';
 import type { PeerStand } from './peer-stand.js';
 
 async function drain(t: Test, stand: PeerStand): Promise<void> {
@@ -14,8 +14,8 @@ async function drain(t: Test, stand: PeerStand): Promise<void> {
     },
     { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'keeps' }, spec: { selector: { matchLabels: { app: 'keeps' } }, template: template('keeps', [shell(waiting)]) } },
     { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'guarded' }, spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } } },
-    pod('guarded', [shell(waiting)], {}, { labels: { app: 'guarded' } }),
-    pod('hooked', [shell(waiting, { lifecycle: { preStop: { exec: { command: ['sleep', '3'] } } } })], {
+    flowPod('guarded', [shell(waiting)], {}, { labels: { app: 'guarded' } }),
+    flowPod('hooked', [shell(waiting, { lifecycle: { preStop: { exec: { command: ['sleep', '3'] } } } })], {
       terminationGracePeriodSeconds: 20,
       volumes: [{ name: 'v', emptyDir: {} }],
     }),

@@ -21,7 +21,7 @@ export function template(app: string, containers: readonly object[], spec: objec
   return { metadata: { labels: { app } }, spec: { terminationGracePeriodSeconds: 2, containers, ...spec } };
 }
 
-export function pod(name: string, containers: readonly object[], spec: object = {}, metadata: object = {}): object {
+export function flowPod(name: string, containers: readonly object[], spec: object = {}, metadata: object = {}): object {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default', ...metadata }, spec: { terminationGracePeriodSeconds: 2, containers, ...spec } };
 }
 

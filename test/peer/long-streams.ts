@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { digestOf, pattern, type Reader, readAs, readers } from '../adapters/long-stream-clients.js';
-import { pod, shell, waiting } from './flow.js';
+import { flowPod, shell, waiting } from './flow.js';
 import { PeerStand } from './peer-stand.js';
 
 t.setTimeout(900_000);
@@ -63,7 +63,7 @@ t.test('64 MiB of output and input, fifty rounds', { timeout: 840_000 }, async (
   const stand = PeerStand.up();
   t.teardown(() => stand.down());
   await stand.start();
-  await stand.create(pod('works', [shell(waiting)]));
+  await stand.create(flowPod('works', [shell(waiting)]));
   await stand.ok(['wait', 'pod/works', '--for=condition=Ready', '--timeout=240s']);
   const made = stand.kubectlProcess(['exec', '-i', 'works', '--', 'sh', '-c', 'cat > /long && sha256sum /long'], {});
   let sum = '';

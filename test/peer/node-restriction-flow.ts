@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { type Flow, pod, shell, waiting } from './flow.js';
+import { type Flow, flowPod, shell, waiting } from './flow.js';
 import { lastingOf } from './node-state.js';
 import type { PeerStand } from './peer-stand.js';
 
@@ -10,8 +10,8 @@ const notAnother = /"Unable to register node with API server, error getting exis
 
 async function restriction(t: Test, stand: PeerStand): Promise<void> {
   const kubelet = ['--kubeconfig', join(stand.directory, 'cluster/kubelet-lab-node.conf')];
-  t.match(await stand.kubectl([...kubelet, 'create', '-f', '-'], pod('own', [shell(waiting)], { nodeName: 'lab-node' })), { code: 1, err: /can only create mirror pods/ });
-  await stand.create(pod('stays', [shell(waiting)]));
+  t.match(await stand.kubectl([...kubelet, 'create', '-f', '-'], flowPod('own', [shell(waiting)], { nodeName: 'lab-node' })), { code: 1, err: /can only create mirror pods/ });
+  await stand.create(flowPod('stays', [shell(waiting)]));
   await stand.ok(['wait', 'pod', 'stays', '--for=condition=Ready', '--timeout=240s']);
   await stand.stop();
   stand.spawn(undefined, ['--node-labels=node-restriction.kubernetes.io/team=red']);

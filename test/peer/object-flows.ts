@@ -1,7 +1,7 @@
 // What a pod sees of the API's objects: tokens of its service account, config maps and secrets that change. And a resize by kubectl.
 import type { Test } from 'tap';
 import type { Json } from './admin-client.js';
-import { type Flow, pod, shell, waiting } from './flow.js';
+import { type Flow, flowPod, shell, waiting } from './flow.js';
 import type { PeerStand } from './peer-stand.js';
 
 interface Claims {
@@ -24,7 +24,7 @@ async function tokens(t: Test, stand: PeerStand): Promise<void> {
   await stand.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'worker' } });
   const sources = [{ serviceAccountToken: { path: 'vault', audience: 'vault', expirationSeconds: 600 } }];
   const spec = { serviceAccountName: 'worker', securityContext: { fsGroup: 2000 }, volumes: [{ name: 'other', projected: { sources } }] };
-  await stand.create(pod('bears', [shell(waiting, { volumeMounts: [{ name: 'other', mountPath: '/other' }] })], spec));
+  await stand.create(flowPod('bears', [shell(waiting, { volumeMounts: [{ name: 'other', mountPath: '/other' }] })], spec));
   const { metadata } = await stand.untilPod('bears', 'runs', (one) => one.status.phase === 'Running');
   const place = '/var/run/secrets/kubernetes.io/serviceaccount';
   const token = await stand.ok(['exec', 'bears', '--', 'cat', `${place}/token`]);
@@ -59,8 +59,8 @@ async function changes(t: Test, stand: PeerStand): Promise<void> {
   ];
   const env = [{ name: 'LEVEL', valueFrom: { configMapKeyRef: { name: 'settings', key: 'level' } } }];
   await stand.create(
-    pod('reads', [shell(waiting, { env, volumeMounts: mounts })], { volumes }),
-    pod('needs', [shell(waiting, { volumeMounts: [{ name: 'v', mountPath: '/v' }] })], { volumes: [{ name: 'v', secret: { secretName: 'absent' } }] }),
+    flowPod('reads', [shell(waiting, { env, volumeMounts: mounts })], { volumes }),
+    flowPod('needs', [shell(waiting, { volumeMounts: [{ name: 'v', mountPath: '/v' }] })], { volumes: [{ name: 'v', secret: { secretName: 'absent' } }] }),
   );
   await stand.untilPod('reads', 'runs', (one) => one.status.phase === 'Running');
   const look = 'cat /settings/level /fixed /keys/key; echo $LEVEL; ls /settings /later; stat -Lc %a /keys/key';
@@ -87,7 +87,7 @@ async function resize(t: Test, stand: PeerStand): Promise<void> {
     { resourceName: 'cpu', restartPolicy: 'NotRequired' },
     { resourceName: 'memory', restartPolicy: 'RestartContainer' },
   ];
-  await stand.create(pod('grows', [shell(waiting, { resources, resizePolicy })]));
+  await stand.create(flowPod('grows', [shell(waiting, { resources, resizePolicy })]));
   const before = await stand.untilPod('grows', 'runs', (one) => one.status.phase === 'Running');
   const patch = (more: object) =>
     stand.ok(['patch', 'pod', 'grows', '--subresource', 'resize', '-p', JSON.stringify({ spec: { containers: [{ name: 'main', resources: more }] } })]);
@@ -102,7 +102,7 @@ async function resize(t: Test, stand: PeerStand): Promise<void> {
     (one) => one.status.containerStatuses[0].restartCount === 1 && one.status.containerStatuses[0].resources?.limits?.memory === '160Mi',
   );
   t.equal(restarted.status.containerStatuses[0].allocatedResources.memory, '80Mi');
-  await stand.create(pod('fills', [shell(waiting, { resources: { requests: { cpu: '700m' } } })]));
+  await stand.create(flowPod('fills', [shell(waiting, { resources: { requests: { cpu: '700m' } } })]));
   await stand.untilPod('fills', 'runs', (one) => one.status.phase === 'Running');
   await patch({ requests: { cpu: '1500m' }, limits: { cpu: '1500m' } });
   await stand.untilPod('grows', 'waits for room', (one) =>

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { Json } from './admin-client.js';
-import { type Flow, pod, shell, waiting } from './flow.js';
+import { type Flow, flowPod, shell, waiting } from './flow.js';
 import { lastingOf } from './node-state.js';
 import { isGo, type PeerStand } from './peer-stand.js';
 import { putManifest } from './static-pod-flow.js';
@@ -21,8 +21,8 @@ function dataFile(stand: PeerStand, uid: string, name: string): string {
 async function withoutApiserver(t: Test, stand: PeerStand): Promise<void> {
   const crashes = shell('echo x >> /data/starts; sleep 5; exit 1', withData);
   await stand.create(
-    pod('crashes', [crashes], { volumes: [{ name: 'data', emptyDir: {} }] }),
-    pod('probed', [shell(waiting, { readinessProbe: { exec: { command: ['test', '!', '-e', '/tmp/sick'] }, periodSeconds: 1, timeoutSeconds: 20 } })]),
+    flowPod('crashes', [crashes], { volumes: [{ name: 'data', emptyDir: {} }] }),
+    flowPod('probed', [shell(waiting, { readinessProbe: { exec: { command: ['test', '!', '-e', '/tmp/sick'] }, periodSeconds: 1, timeoutSeconds: 20 } })]),
   );
   const { metadata } = await stand.untilPod('crashes', 'runs', (one) => one.status.phase === 'Running');
   await stand.ok(['wait', 'pod/probed', '--for=condition=Ready', '--timeout=240s']);
@@ -52,10 +52,10 @@ async function lease(t: Test, stand: PeerStand): Promise<void> {
   const tolerations = ['not-ready', 'unreachable'].map((key) => ({ key: `node.kubernetes.io/${key}`, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1 }));
   await stand.create(
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'word' }, data: { word: 'one' } },
-    pod('flees', [shell(waiting)], { tolerations }),
-    pod('goes', [shell(waiting)]),
-    pod('stays', [shell(waiting, { volumeMounts: [{ name: 'word', mountPath: '/word' }] })], { volumes: [{ name: 'word', configMap: { name: 'word' } }] }),
-    pod('ends', [shell('while [ ! -e /data/end ]; do sleep 1; done; rm /data/end; exit 3', withData)], { volumes: [{ name: 'data', emptyDir: {} }] }),
+    flowPod('flees', [shell(waiting)], { tolerations }),
+    flowPod('goes', [shell(waiting)]),
+    flowPod('stays', [shell(waiting, { volumeMounts: [{ name: 'word', mountPath: '/word' }] })], { volumes: [{ name: 'word', configMap: { name: 'word' } }] }),
+    flowPod('ends', [shell('while [ ! -e /data/end ]; do sleep 1; done; rm /data/end; exit 3', withData)], { volumes: [{ name: 'data', emptyDir: {} }] }),
   );
   for (const name of ['flees', 'goes', 'stays']) await stand.untilPod(name, 'runs', (one) => one.status.phase === 'Running');
   const ends = await stand.untilPod('ends', 'runs', (one) => one.status.phase === 'Running');

@@ -3,13 +3,13 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Json } from './admin-client.js';
-import { type Flow, pod, shell, waiting } from './flow.js';
+import { type Flow, flowPod, shell, waiting } from './flow.js';
 import type { PeerStand } from './peer-stand.js';
 
 /** Written whole at once, as tools that manage static pods do. */
 export function putManifest(stand: PeerStand, name: string, script: string, metadata: object = {}): void {
   const staged = join(stand.directory, `${name}.staged`);
-  writeFileSync(staged, JSON.stringify(pod(name, [shell(script)], {}, metadata)));
+  writeFileSync(staged, JSON.stringify(flowPod(name, [shell(script)], {}, metadata)));
   renameSync(staged, join(stand.manifests, `${name}.yaml`));
 }
 

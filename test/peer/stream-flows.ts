@@ -5,12 +5,12 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Json } from './admin-client.js';
-import { type Flow, pod, shell, waiting } from './flow.js';
+import { type Flow, flowPod, shell, waiting } from './flow.js';
 import type { PeerStand } from './peer-stand.js';
 
 /** A pod of one container that is ready. */
 async function running(stand: PeerStand, name: string, script: string, more: object = {}): Promise<void> {
-  await stand.create(pod(name, [shell(script, more)]));
+  await stand.create(flowPod(name, [shell(script, more)]));
   await stand.ok(['wait', `pod/${name}`, '--for=condition=Ready', '--timeout=240s']);
 }
 

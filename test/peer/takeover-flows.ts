@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { Json } from './admin-client.js';
-import { type Flow, pod, shell, waiting } from './flow.js';
+import { type Flow, flowPod, shell, waiting } from './flow.js';
 import { type Lasting, lastingOf, mountsOf } from './node-state.js';
 import { isGo, type PeerStand, type Which } from './peer-stand.js';
 import { thirtyPods } from './thirty-pods.js';
@@ -52,7 +52,7 @@ async function noRestart(t: Test, stand: PeerStand, parts: readonly (readonly ob
 async function reboot(t: Test, stand: PeerStand): Promise<void> {
   if ((await stand.pods('swap')).length === 0) await stand.create(...(thirtyPods()[0] ?? []));
   await stand.ok(['wait', 'pod', '-l', 'swap', '--for=condition=Ready', '--timeout=240s']);
-  await stand.create(pod('once', [shell(waiting)], { restartPolicy: 'Never' }), pod('done', [shell('echo done')], { restartPolicy: 'Never' }));
+  await stand.create(flowPod('once', [shell(waiting)], { restartPolicy: 'Never' }), flowPod('done', [shell('echo done')], { restartPolicy: 'Never' }));
   await stand.untilPod('once', 'runs', (one) => one.status.phase === 'Running');
   await stand.untilPod('done', 'has ended', (one) => one.status.phase === 'Succeeded');
   const before = await lastingOf(stand, 'swap');

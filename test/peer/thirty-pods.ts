@@ -1,5 +1,5 @@
 // Thirty pods that take a kubelet's attention while they run: probes, sidecars, volumes, resources, host network, ports, subPaths.
-import { pod, shell, waiting } from './flow.js';
+import { flowPod, shell, waiting } from './flow.js';
 import { pause } from './peer-stand.js';
 
 const probe = { exec: { command: ['true'] }, periodSeconds: 5, timeoutSeconds: 30 };
@@ -51,5 +51,5 @@ const kinds: readonly (readonly [name: string, containers: readonly object[], sp
 
 /** Three parts with one pod of each kind; the label `swap` has the number of the part. */
 export function thirtyPods(): object[][] {
-  return [0, 1, 2].map((i) => kinds.map(([name, containers, spec]) => pod(`${name}-${i}`, containers, spec, { labels: { swap: String(i) } })));
+  return [0, 1, 2].map((i) => kinds.map(([name, containers, spec]) => flowPod(`${name}-${i}`, containers, spec, { labels: { swap: String(i) } })));
 }

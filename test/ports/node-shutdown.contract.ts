@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import type { PortOf } from '../../src/ports/operation.js';
 import type { NodeShutdownOperations } from '../../src/ports/outbound/node-shutdown.js';
-import { until } from '../app/stage.js';
+import { until } from '../support/until.js';
 import { quietCall } from './pod-files.contract.js';
 
 export interface NodeShutdownUnderTest {

@@ -8,17 +8,6 @@ export const quietCall: Call = { signal: { aborted: false, reason: undefined, ad
 const abortedCall: Call = { ...quietCall, signal: { ...quietCall.signal, aborted: true } };
 
 /** How a call failed; it must have. */
-export async function failureOf(work: Promise<unknown>): Promise<PortError> {
-  return work.then(
-    () => {
-      throw new Error('did not fail');
-    },
-    (error: unknown) => {
-      if (error instanceof PortError) return error;
-      throw error;
-    },
-  );
-}
 
 async function kindOf(work: () => Promise<unknown>): Promise<PortErrorKind | 'done'> {
   try {

@@ -13,7 +13,8 @@ import type { PullRecordOperations } from '../../src/ports/outbound/pull-records
 import { PortError } from '../../src/ports/port-error.js';
 import type { HostOperationName } from '../../src/sim/host/host-ports.js';
 import { SimHost } from '../../src/sim/host/sim-host.js';
-import { failureOf, pullRecordsContract, quietCall } from './pull-records.contract.js';
+import { portErrorOf } from '../support/port-failures.js';
+import { pullRecordsContract, quietCall } from './pull-records.contract.js';
 
 /** The asynchronous face of a model. */
 function modelled(): PortOf<PullRecordOperations> {
@@ -47,10 +48,10 @@ t.test('files', (t) => pullRecordsContract(t, opened(t, rootFor(t))));
 
 t.test('a port that fails says so for each operation', async (t) => {
   const port = failingPort('pullRecords', 'unavailable', 'the disk is away');
-  t.match(await failureOf(port.list({ kind: 'pulled' }, quietCall)), { kind: 'unavailable', operation: 'pullRecords.list', message: 'the disk is away' });
-  t.match(await failureOf(port.read({ kind: 'pulled', name: one }, quietCall)), { kind: 'unavailable', operation: 'pullRecords.read' });
-  t.match(await failureOf(port.write({ kind: 'pulled', name: one, text: '' }, quietCall)), { kind: 'unavailable', operation: 'pullRecords.write' });
-  t.match(await failureOf(port.remove({ kind: 'pulled', name: one }, quietCall)), { kind: 'unavailable', operation: 'pullRecords.remove' });
+  t.match(await portErrorOf(port.list({ kind: 'pulled' }, quietCall)), { kind: 'unavailable', operation: 'pullRecords.list', message: 'the disk is away' });
+  t.match(await portErrorOf(port.read({ kind: 'pulled', name: one }, quietCall)), { kind: 'unavailable', operation: 'pullRecords.read' });
+  t.match(await portErrorOf(port.write({ kind: 'pulled', name: one, text: '' }, quietCall)), { kind: 'unavailable', operation: 'pullRecords.write' });
+  t.match(await portErrorOf(port.remove({ kind: 'pulled', name: one }, quietCall)), { kind: 'unavailable', operation: 'pullRecords.remove' });
 });
 
 t.test('only the agent can read them, where the other kubelet has them', async (t) => {
@@ -71,8 +72,8 @@ t.test('what a kill left half-written, and what is no record, is left out', asyn
   const records = opened(t, rootDirectory);
   t.strictSame(await records.list({ kind: 'pulled' }, quietCall), [{ name: one, text: one }]);
   t.notOk(readdirSync(directory).includes(`.${one}.tmp`), 'our own half is gone');
-  t.match(await failureOf(records.read({ kind: 'pulled', name: `sha256-${'e'.repeat(64)}` }, quietCall)), { kind: 'permission-denied' }, 'a link is not followed');
-  t.match(await failureOf(records.read({ kind: 'pulled', name: `sha256-${'d'.repeat(64)}` }, quietCall)), { kind: 'permission-denied' });
+  t.match(await portErrorOf(records.read({ kind: 'pulled', name: `sha256-${'e'.repeat(64)}` }, quietCall)), { kind: 'permission-denied' }, 'a link is not followed');
+  t.match(await portErrorOf(records.read({ kind: 'pulled', name: `sha256-${'d'.repeat(64)}` }, quietCall)), { kind: 'permission-denied' });
 });
 
 t.test('bytes that are no text are text that is no record', async (t) => {

@@ -1,8 +1,10 @@
 // The contract of the registry credential port: the model, and the node's files and programs.
+
 import type { Test } from 'tap';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { NodeDockerConfig, PluginRun, RegistryCredentialOperations } from '../../src/ports/outbound/registry-credentials.js';
 import { PortError, type PortErrorKind } from '../../src/ports/port-error.js';
+import { portErrorOf } from '../support/port-failures.js';
 
 export const quietCall: Call = { signal: { aborted: false, reason: undefined, addEventListener() {}, removeEventListener() {} }, timeoutMicros: null };
 const abortedCall: Call = { ...quietCall, signal: { ...quietCall.signal, aborted: true } };
@@ -18,17 +20,6 @@ export interface CredentialsUnderTest {
 export const runOf = (name: string, more: Partial<PluginRun> = {}): PluginRun => ({ name, args: [], env: [], stdin: '{}\n', ...more });
 
 /** How a call failed; it must have. */
-export async function failureOf(work: Promise<unknown>): Promise<PortError> {
-  return work.then(
-    () => {
-      throw new Error('did not fail');
-    },
-    (error: unknown) => {
-      if (error instanceof PortError) return error;
-      throw error;
-    },
-  );
-}
 
 async function kindOf(work: () => Promise<unknown>): Promise<PortErrorKind | 'done'> {
   try {
@@ -51,7 +42,12 @@ export async function registryCredentialsContract(t: Test, { port, configure, pl
   plugin('good', { stdout: '{"kind":"CredentialProviderResponse"}' });
   plugin('bad', { failure: 'no token for you' });
   t.strictSame(await port.runPlugin(runOf('good'), quietCall), { stdout: '{"kind":"CredentialProviderResponse"}' });
-  t.match(await failureOf(port.runPlugin(runOf('bad'), quietCall)), { kind: 'unknown', operation: 'registryCredentials.runPlugin', subject: 'bad', message: /no token for you$/ });
+  t.match(await portErrorOf(port.runPlugin(runOf('bad'), quietCall)), {
+    kind: 'unknown',
+    operation: 'registryCredentials.runPlugin',
+    subject: 'bad',
+    message: /no token for you$/,
+  });
   t.equal(await kindOf(() => port.runPlugin(runOf('none'), quietCall)), 'not-found');
   for (const name of ['', '.', '..', '../good', 'a/b', '/bin/sh', 'a\0b'])
     t.equal(await kindOf(() => port.runPlugin(runOf(name), quietCall)), 'invalid-argument', `a plugin ${JSON.stringify(name)}`);

@@ -10,7 +10,8 @@ import type { PluginRun, RegistryCredentialOperations } from '../../src/ports/ou
 import { PortError } from '../../src/ports/port-error.js';
 import type { HostOperationName } from '../../src/sim/host/host-ports.js';
 import { SimHost } from '../../src/sim/host/sim-host.js';
-import { type CredentialsUnderTest, failureOf, quietCall, registryCredentialsContract, runOf } from './registry-credentials.contract.js';
+import { portErrorOf } from '../support/port-failures.js';
+import { type CredentialsUnderTest, quietCall, registryCredentialsContract, runOf } from './registry-credentials.contract.js';
 
 function modelled(): CredentialsUnderTest {
   const host = new SimHost({ seed: 1 });
@@ -70,8 +71,8 @@ t.test('the node', (t) => registryCredentialsContract(t, real(t)));
 
 t.test('a port that fails says so for each operation', async (t) => {
   const port = failingPort('registryCredentials', 'unavailable', 'away');
-  t.match(await failureOf(port.readNodeConfig(null, quietCall)), { kind: 'unavailable', operation: 'registryCredentials.readNodeConfig' });
-  t.match(await failureOf(port.runPlugin(runOf('x'), quietCall)), { kind: 'unavailable', operation: 'registryCredentials.runPlugin' });
+  t.match(await portErrorOf(port.readNodeConfig(null, quietCall)), { kind: 'unavailable', operation: 'registryCredentials.readNodeConfig' });
+  t.match(await portErrorOf(port.runPlugin(runOf('x'), quietCall)), { kind: 'unavailable', operation: 'registryCredentials.runPlugin' });
 });
 
 t.test('the first configuration of the usual places counts', async (t) => {
@@ -116,7 +117,7 @@ t.test('what a plugin may do wrong, each with its error, none with what it wrote
   const { script, run } = real(t);
   for (const [sentence, text, wanted] of misbehaviours) {
     script('plugin', text);
-    const error = await failureOf(run(runOf('plugin')));
+    const error = await portErrorOf(run(runOf('plugin')));
     t.match(error, { ...wanted, operation: 'registryCredentials.runPlugin', subject: 'plugin' }, sentence);
     t.ok(error.message.length < 5000, 'bounded');
     t.notMatch(JSON.stringify({ ...error, message: error.message }), secret, `${sentence}: no output in the error`);
@@ -143,7 +144,7 @@ async function endOf(path: string): Promise<string> {
 t.test('a plugin that hangs is killed at its deadline, with all that it started', async (t) => {
   const { base, script, run } = real(t);
   script('plugin', `trap "" TERM; sh -c 'trap "" TERM; echo $$ > ${base}/child; while :; do sleep 1; done' & echo $$ > ${base}/plugin; wait`);
-  t.match(await failureOf(run(runOf('plugin'), 1_500)), { kind: 'deadline-exceeded', message: 'context deadline exceeded' });
+  t.match(await portErrorOf(run(runOf('plugin'), 1_500)), { kind: 'deadline-exceeded', message: 'context deadline exceeded' });
   for (const name of ['plugin', 'child']) t.equal(await endOf(join(base, name)), 'ended', name);
 });
 
@@ -158,9 +159,9 @@ t.test('programs that can’t be run', async (t) => {
   const { base, script, run } = real(t);
   script('plugin', 'echo never');
   chmodSync(join(base, 'plugins/plugin'), 0o644);
-  t.match(await failureOf(run(runOf('plugin'))), { kind: 'permission-denied', message: 'cannot be run: EACCES' });
+  t.match(await portErrorOf(run(runOf('plugin'))), { kind: 'permission-denied', message: 'cannot be run: EACCES' });
   const none = new NodeRegistryCredentials({ rootDirectory: base, workingDirectory: base, homeDirectory: null, pluginDirectory: null, environment: {} });
-  t.match(await failureOf(none.runPlugin(runOf('plugin'), quietCall)), { kind: 'failed-precondition' });
+  t.match(await portErrorOf(none.runPlugin(runOf('plugin'), quietCall)), { kind: 'failed-precondition' });
 });
 
 t.test('one that ends without reading what it is sent is no failure', async (t) => {

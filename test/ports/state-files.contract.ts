@@ -2,7 +2,8 @@
 import type { Test } from 'tap';
 import type { PortOf } from '../../src/ports/operation.js';
 import type { StateFileOperations } from '../../src/ports/outbound/state-files.js';
-import { failureOf, quietCall } from './pull-records.contract.js';
+import { portErrorOf } from '../support/port-failures.js';
+import { quietCall } from './pull-records.contract.js';
 
 /** Nothing but a plain name of an entry in the directory. */
 const badNames = ['', '.', '..', '../cpu_manager_state', 'a/b', '/etc/passwd', 'a\0b', '.hidden', 'UPPER'];
@@ -18,7 +19,7 @@ export async function stateFilesContract(t: Test, files: PortOf<StateFileOperati
   t.equal(await files.read({ name }, quietCall), 'ü'.repeat(1000), 'the last one that was asked for');
   t.equal(await files.read({ name: 'memory_manager_state' }, quietCall), null, 'another file');
   for (const bad of badNames) {
-    t.equal((await failureOf(files.write({ name: bad, text: '' }, quietCall))).kind, 'invalid-argument', `no file: ${JSON.stringify(bad)}`);
-    t.equal((await failureOf(files.read({ name: bad }, quietCall))).kind, 'invalid-argument');
+    t.equal((await portErrorOf(files.write({ name: bad, text: '' }, quietCall))).kind, 'invalid-argument', `no file: ${JSON.stringify(bad)}`);
+    t.equal((await portErrorOf(files.read({ name: bad }, quietCall))).kind, 'invalid-argument');
   }
 }

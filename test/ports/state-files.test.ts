@@ -8,7 +8,8 @@ import { FileStateFiles } from '../../src/adapters/storage/index.js';
 import type { PortOf } from '../../src/ports/operation.js';
 import type { StateFileOperations } from '../../src/ports/outbound/state-files.js';
 import { SimHost } from '../../src/sim/host/sim-host.js';
-import { failureOf, quietCall } from './pull-records.contract.js';
+import { portErrorOf } from '../support/port-failures.js';
+import { quietCall } from './pull-records.contract.js';
 import { portOf } from './sim-port.js';
 import { stateFilesContract } from './state-files.contract.js';
 
@@ -39,7 +40,7 @@ t.test('a link or a directory under the name is refused, and what it points to s
   writeFileSync(join(directory, 'target'), 'mine');
   symlinkSync('target', join(directory, 'cpu_manager_state'));
   mkdirSync(join(directory, 'memory_manager_state'));
-  for (const name of ['cpu_manager_state', 'memory_manager_state']) t.equal((await failureOf(files.read({ name }, quietCall))).kind, 'permission-denied', name);
+  for (const name of ['cpu_manager_state', 'memory_manager_state']) t.equal((await portErrorOf(files.read({ name }, quietCall))).kind, 'permission-denied', name);
   await files.write({ name: 'cpu_manager_state', text: 'new' }, quietCall);
   t.equal(readFileSync(join(directory, 'target'), 'utf8'), 'mine');
   t.equal(await files.read({ name: 'cpu_manager_state' }, quietCall), 'new');
@@ -47,5 +48,5 @@ t.test('a link or a directory under the name is refused, and what it points to s
 
 t.test('a failing port fails', async (t) => {
   const failing = failingPort('stateFiles', 'unavailable', 'no disk');
-  t.equal((await failureOf(failing.write({ name: 'a', text: '' }, quietCall))).kind, 'unavailable');
+  t.equal((await portErrorOf(failing.write({ name: 'a', text: '' }, quietCall))).kind, 'unavailable');
 });

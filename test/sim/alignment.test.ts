@@ -21,7 +21,7 @@ const container = (name: string, list: ResourceList | null, more: Partial<Contai
   ...more,
 });
 const cpus = (cpu: string, memory = '64Mi'): ResourceList => ({ cpu, memory });
-const pod = (uid: string, ...containers: Container[]) => podOf(uid, { uid, spec: { containers } });
+const alignedPod = (uid: string, ...containers: Container[]) => podOf(uid, { uid, spec: { containers } });
 
 /** The last CPU set that the runtime got for a running container. */
 function told(node: SimClusterNode, uid: string, name = 'c'): string {
@@ -37,10 +37,10 @@ function fileOf(node: SimClusterNode, name = 'cpu_manager_state') {
 
 scenario('whole CPUs of a Guaranteed pod are its own, the others keep to the rest, and get it back', pinned, (stage) => {
   const { t, node } = stage;
-  node.put('shared.yaml', pod('shared', container('c', null)));
+  node.put('shared.yaml', alignedPod('shared', container('c', null)));
   stage.untilPhase('shared', 'Running', minute);
   t.equal(told(node, 'shared'), '0-7');
-  node.put('a.yaml', pod('a', container('c', cpus('2')), container('half', cpus('500m'))));
+  node.put('a.yaml', alignedPod('a', container('c', cpus('2')), container('half', cpus('500m'))));
   stage.untilPhase('a', 'Running', minute);
   t.equal(told(node, 'a'), '1-2', 'never the reserved CPU');
   t.equal(node.containers('a').find(({ config }) => config.metadata.name === 'c')?.resources?.cpuQuota, -1, 'and no quota on them');
@@ -72,9 +72,9 @@ scenario('whole CPUs of a Guaranteed pod are its own, the others keep to the res
 
 scenario('a pod that finds no CPUs left is refused in the reference’s words', pinned, (stage) => {
   const { t, node } = stage;
-  node.put('a.yaml', pod('a', container('c', cpus('6'))));
+  node.put('a.yaml', alignedPod('a', container('c', cpus('6'))));
   stage.untilPhase('a', 'Running', minute);
-  node.put('b.yaml', pod('b', container('c', cpus('2'))));
+  node.put('b.yaml', alignedPod('b', container('c', cpus('2'))));
   stage.untilPhase('b', 'Failed', minute);
   t.match(node.status('b'), {
     reason: 'UnexpectedAdmissionError',
@@ -90,10 +90,10 @@ const wholeCores: Partial<SimClusterOptions> = {
 
 scenario('pods that run on the last whole cores are admitted again by a fresh agent; who wants half a core is refused', wholeCores, (stage) => {
   const { t, node } = stage;
-  node.put('a.yaml', pod('a', container('c', cpus('4'))));
-  node.put('b.yaml', pod('b', container('c', cpus('2'))));
+  node.put('a.yaml', alignedPod('a', container('c', cpus('4'))));
+  node.put('b.yaml', alignedPod('b', container('c', cpus('2'))));
   for (const name of ['a', 'b']) stage.untilPhase(name, 'Running', minute);
-  node.put('odd.yaml', pod('odd', container('c', cpus('1'))));
+  node.put('odd.yaml', alignedPod('odd', container('c', cpus('1'))));
   stage.untilPhase('odd', 'Failed', minute);
   t.match(node.status('odd'), { reason: 'SMTAlignmentError', message: 'Pod was rejected: SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2' });
   const counters = node.agent.alignment?.counters;
@@ -113,11 +113,11 @@ const oneNode: Partial<SimClusterOptions> = { ...pinned, alignment: { ...pinned.
 
 scenario('CPUs come from one NUMA node or not at all', oneNode, (stage) => {
   const { t, node } = stage;
-  node.put('a.yaml', pod('a', container('c', cpus('3'))));
-  node.put('b.yaml', pod('b', container('c', cpus('3'))));
+  node.put('a.yaml', alignedPod('a', container('c', cpus('3'))));
+  node.put('b.yaml', alignedPod('b', container('c', cpus('3'))));
   for (const name of ['a', 'b']) stage.untilPhase(name, 'Running', minute);
   t.strictSame([told(node, 'a'), told(node, 'b')].sort(), ['1-3', '4-6']);
-  node.put('c.yaml', pod('c', container('c', cpus('2'))));
+  node.put('c.yaml', alignedPod('c', container('c', cpus('2'))));
   stage.untilPhase('c', 'Failed', minute);
   t.match(node.status('c'), { reason: 'TopologyAffinityError', message: 'Pod was rejected: Resources cannot be allocated with Topology locality' });
   const counters = node.agent.alignment?.counters;
@@ -147,7 +147,7 @@ scenario('memory comes from the NUMA node of the CPUs, and what an init containe
     policyName: 'Static',
     entries: { a: { c: [{ numaAffinity: [0], type: 'memory', size: 2 * gibibyte }] } },
   });
-  node.put('b.yaml', pod('b', container('c', cpus('1', '3Gi'))));
+  node.put('b.yaml', alignedPod('b', container('c', cpus('1', '3Gi'))));
   stage.untilPhase('b', 'Running', minute);
   t.equal(node.containers('b')[0]?.resources?.cpusetMems, '1');
   for (let life = 0; life < 2; life++) {
@@ -163,14 +163,14 @@ scenario('memory comes from the NUMA node of the CPUs, and what an init containe
 
 scenario('a fresh agent goes on from the file: running pods keep their CPUs, pods that went meanwhile lose them', pinned, (stage) => {
   const { t, node } = stage;
-  for (const name of ['a', 'b']) node.put(`${name}.yaml`, pod(name, container('c', cpus('2'))));
+  for (const name of ['a', 'b']) node.put(`${name}.yaml`, alignedPod(name, container('c', cpus('2'))));
   for (const name of ['a', 'b']) stage.untilPhase(name, 'Running', minute);
   const [a, b] = [told(node, 'a'), told(node, 'b')];
   node.kill();
   node.remove('b.yaml');
   stage.run(minute);
   node.start();
-  node.put('c.yaml', pod('c', container('c', cpus('5'))));
+  node.put('c.yaml', alignedPod('c', container('c', cpus('5'))));
   stage.run(2 * minute);
   t.equal(told(node, 'a'), a);
   t.match(node.status('c'), { phase: /Running|Failed/ });
@@ -188,8 +188,8 @@ t.test('a container that has CPUs of its own is created when the file that says 
   const node = cluster.node();
   cluster.run(second);
   node.setFaults([failing]);
-  node.put('a.yaml', pod('a', container('c', cpus('2'))));
-  node.put('s.yaml', pod('s', container('c', null)));
+  node.put('a.yaml', alignedPod('a', container('c', cpus('2'))));
+  node.put('s.yaml', alignedPod('s', container('c', null)));
   cluster.run(2 * minute);
   t.strictSame(node.containers('a'), [], 'it has no container');
   t.match(node.status('a')?.containerStatuses?.[0]?.state?.waiting, {
@@ -207,7 +207,7 @@ t.test('an agent that is killed at any moment never gives a CPU to two', async (
     const cluster = new SimCluster({ seed, ...pinned, runtimeTellsChanges: seed % 2 === 0 });
     const node = cluster.node();
     for (let round = 0; round < 6; round++) {
-      node.put(`p${round}.yaml`, pod(`p${round}`, container('c', cpus(String(1 + ((seed + round) % 3))))));
+      node.put(`p${round}.yaml`, alignedPod(`p${round}`, container('c', cpus(String(1 + ((seed + round) % 3))))));
       if (round > 2) node.remove(`p${round - 3}.yaml`);
       cluster.run(40_000 * (seed + 1) * (round + 1));
       node.start();
@@ -232,10 +232,10 @@ t.test('an update that fails is made again after the period', async (t) => {
   } as const;
   const cluster = new SimCluster({ seed: 3, ...pinned });
   const node = cluster.node();
-  node.put('s.yaml', pod('s', container('c', null)));
+  node.put('s.yaml', alignedPod('s', container('c', null)));
   cluster.run(20 * second);
   node.setFaults([failing]);
-  node.put('a.yaml', pod('a', container('c', cpus('1'))));
+  node.put('a.yaml', alignedPod('a', container('c', cpus('1'))));
   cluster.run(25 * second);
   t.equal(told(node, 's'), '0-7');
   const tries = node.model.performed.get('containers.updateResources') ?? 0;

@@ -11,7 +11,7 @@ t.test('the simulated apiserver keeps the contract', async (t) => {
 });
 
 const pods = { group: '', version: 'v1', plural: 'pods' };
-const pod = (name: string, nodeName: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { nodeName, containers: [{ name: 'c', image: 'busybox:1' }] } });
+const boundPod = (name: string, nodeName: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { nodeName, containers: [{ name: 'c', image: 'busybox:1' }] } });
 const user = { name: 'admin', groups: ['system:masters'] };
 
 t.test('a node without an apiserver says so', async (t) => {
@@ -29,7 +29,7 @@ t.test('a node without an apiserver says so', async (t) => {
 t.test('nodes share one server, and a fork has its own', async (t) => {
   const cluster = new SimCluster({ seed: 3, nodes: ['n1', 'n2'], apiserver: {}, hash: true });
   const create = (world: SimCluster, name: string, node: string) =>
-    world.apiserver.handle({ user, verb: 'create', resource: pods, namespace: 'default', name: null, subresource: null, body: pod(name, node) }, world.now);
+    world.apiserver.handle({ user, verb: 'create', resource: pods, namespace: 'default', name: null, subresource: null, body: boundPod(name, node) }, world.now);
   t.equal(create(cluster, 'a', 'n1').code, 201);
   cluster.run(120_000_000);
   const fork = cluster.fork();

@@ -4,7 +4,7 @@ import { minute, podOf, second } from './sim-pods.js';
 
 const from = (key: string, more: object = {}) => ({ name: key, valueFrom: { fileKeyRef: { volumeName: 'shared', path: 'conf/../app.env', key, ...more } } });
 
-function pod(env: readonly object[]) {
+function podWithEnvFile(env: readonly object[]) {
   const mounts = { volumeMounts: [{ name: 'shared', mountPath: '/shared' }] };
   const base = podOf('a', { uid: 'a', init: { write: 'run=3s' }, spec: { volumes: [{ name: 'shared', emptyDir: {} }] } as never });
   const { spec } = base;
@@ -16,7 +16,7 @@ function pod(env: readonly object[]) {
 
 scenario('a file that an init container wrote', {}, (stage) => {
   const { t, node } = stage;
-  node.put('a.yaml', pod([from('COLOUR'), from('NONE', { optional: true })]));
+  node.put('a.yaml', podWithEnvFile([from('COLOUR'), from('NONE', { optional: true })]));
   stage.until('the init container runs', () => stage.running('a').length === 1, 10 * second);
   const volume = node.host.state.podDirectories.get('a')?.volumes.get('kubernetes.io~empty-dir/shared');
   t.ok(volume, 'the volume is there');
@@ -36,7 +36,7 @@ for (const [what, content, expected] of [
 ] as const) {
   scenario(`${what} keeps the container waiting, and is looked at again`, {}, (stage) => {
     const { t, node } = stage;
-    node.put('a.yaml', pod([from('COLOUR')]));
+    node.put('a.yaml', podWithEnvFile([from('COLOUR')]));
     stage.until('the init container runs', () => stage.running('a').length === 1, 10 * second);
     const nodes = node.host.state.podDirectories.get('a')?.volumes.get('kubernetes.io~empty-dir/shared')?.nodes;
     const put = (text: string) => nodes?.set('app.env', { kind: 'file', bytes: new TextEncoder().encode(text), mode: 0o644, uid: 0, gid: 0 });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { readCgroupLayout } from '../../src/adapters/linux/index.js';
 import { ask } from '../app/ask-daemon.js';
-import { phaseOf, podNamed, Stage, until } from '../app/stage.js';
+import { phaseOf, podNamed, Stage } from '../app/stage.js';
+import { until } from '../support/until.js';
 import { FakeBus } from './fake-bus.js';
 import { FakeSystemd } from './fake-systemd.js';
 

@@ -12,9 +12,10 @@ import type { ShutdownSignal, ShutdownSignalsLost } from '../../src/ports/outbou
 import { type Outcome, PortError } from '../../src/ports/port-error.js';
 import { SimHost } from '../../src/sim/host/sim-host.js';
 import { ask } from '../app/ask-daemon.js';
-import { phaseOf, podNamed, Stage, until } from '../app/stage.js';
+import { phaseOf, podNamed, Stage } from '../app/stage.js';
 import { type NodeShutdownUnderTest, nodeShutdownContract } from '../ports/node-shutdown.contract.js';
 import { quietCall } from '../ports/pod-files.contract.js';
+import { until } from '../support/until.js';
 import { FakeBus } from './fake-bus.js';
 import { FakeLogind } from './fake-logind.js';
 

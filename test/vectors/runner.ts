@@ -66,7 +66,7 @@ export async function runArea(area: string, options: RunOptions): Promise<AreaRe
 export function failureOfLine(driver: VectorDriver, line: string, selfCheck: boolean): Promise<string | null> {
   const vector = JSON.parse(line) as VectorCase;
   const input = driver.exactIntegers === true ? (exactJson(line) as VectorCase).input : vector.input;
-  return failureOf(driver, { ...vector, input }, selfCheck);
+  return caseProblem(driver, { ...vector, input }, selfCheck);
 }
 
 /** JSON with integers of 16 digits and more as bigint; a number in a text is left alone. */
@@ -76,7 +76,7 @@ function exactJson(text: string): unknown {
 }
 const bigintMark = 'bigint: ';
 
-async function failureOf(driver: VectorDriver, vector: VectorCase, selfCheck: boolean): Promise<string | null> {
+async function caseProblem(driver: VectorDriver, vector: VectorCase, selfCheck: boolean): Promise<string | null> {
   const relevant = without(vector.want, driver.informative ?? []);
   const want = selfCheck ? altered(relevant, vector.id) : relevant;
   let found: Difference[];

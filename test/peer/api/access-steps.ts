@@ -1,5 +1,5 @@
 // Tokens, reviews and certificates.
-import { csrs, node, pod, pods, type Step, step } from './step.js';
+import { csrs, node, pods, type Step, step, stepPod } from './step.js';
 
 /** A request for a certificate of system:node:other. */
 const otherCertificate = [
@@ -28,7 +28,7 @@ export const accessSteps: readonly Step[] = [
     { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['x'], boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'full', uid: 'other' } } },
     node,
   ),
-  step('pod-create-audience', 'POST', pods, pod('audience', { volumes: [{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 't', audience: 'x' } }] } }] })),
+  step('pod-create-audience', 'POST', pods, stepPod('audience', { volumes: [{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 't', audience: 'x' } }] } }] })),
   step(
     'token-audience',
     'POST',

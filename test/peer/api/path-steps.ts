@@ -1,5 +1,5 @@
 // Paths where nothing is, watches that can't begin, and what ends the script.
-import { leases, pod, pods, type Step, step } from './step.js';
+import { leases, pods, type Step, step, stepPod } from './step.js';
 
 export const pathSteps: readonly Step[] = [
   step('unknown-group', 'GET', '/apis/none.example.com/v1/things'),
@@ -10,7 +10,7 @@ export const pathSteps: readonly Step[] = [
   step('watch-bad-version', 'GET', `${pods}?watch=1&resourceVersion=x`),
   step('unknown-resource', 'GET', '/api/v1/namespaces/default/things'),
   step('unknown-path', 'GET', '/none'),
-  step('wrong-method', 'PUT', pods, pod('x')),
+  step('wrong-method', 'PUT', pods, stepPod('x')),
   step('not-acceptable', 'GET', `${pods}/full`, undefined, { accept: 'text/plain' }),
   step('watch-from-long-ago', 'GET', `${leases}?watch=1&resourceVersion=1&timeoutSeconds=1`),
   step('watch-future', 'GET', `${pods}?resourceVersion=999999999&timeoutSeconds=1`),

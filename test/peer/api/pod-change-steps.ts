@@ -1,5 +1,5 @@
 // Changes of pods: their status, patches, evictions, deletions, bindings.
-import { apply, json, jsonPatch, merge, node, pod, pods, type Step, step, strategic } from './step.js';
+import { apply, json, jsonPatch, merge, node, pods, type Step, step, stepPod, strategic } from './step.js';
 
 const running = {
   phase: 'Running',
@@ -82,10 +82,10 @@ export const podChangeSteps: readonly Step[] = [
   step('pod-patch-uid', 'PATCH', `${pods}/plain`, { metadata: { uid: 'other' } }, merge),
   step('pod-patch-name', 'PATCH', `${pods}/plain`, { metadata: { name: 'other' } }, merge),
   step('pod-patch-version', 'PATCH', `${pods}/plain`, { metadata: { resourceVersion: '1' } }, merge),
-  step('pod-put-uid', 'PUT', `${pods}/plain`, pod('plain', {}, { uid: 'other' })),
+  step('pod-put-uid', 'PUT', `${pods}/plain`, stepPod('plain', {}, { uid: 'other' })),
   step('pod-patch-immutable', 'PATCH', `${pods}/plain`, { spec: { hostNetwork: true } }, merge),
   step('pod-patch-by-node', 'PATCH', `${pods}/plain`, { metadata: { labels: { a: 'b' } } }, { ...node, ...merge }),
-  step('pod-apply', 'PATCH', `${pods}/applied?fieldManager=hand`, pod('applied'), apply),
+  step('pod-apply', 'PATCH', `${pods}/applied?fieldManager=hand`, stepPod('applied'), apply),
   step('pod-ephemeral', 'PATCH', `${pods}/plain/ephemeralcontainers`, { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } }, strategic),
   step('pod-resize', 'PATCH', `${pods}/full/resize`, { spec: { containers: [{ name: 'main', resources: { limits: { cpu: '200m' }, requests: { cpu: '200m' } } }] } }, strategic),
   step('pod-evict-uid', 'POST', `${pods}/plain/eviction`, {
@@ -131,5 +131,5 @@ export const podChangeSteps: readonly Step[] = [
     target: { apiVersion: 'v1', kind: 'Node', name: 'lab-node' },
   }),
   step('pod-bound', 'GET', `${pods}/waits`),
-  step('pod-put-stale', 'PUT', `${pods}/waits`, { ...pod('waits'), metadata: { name: 'waits', resourceVersion: '1' } }),
+  step('pod-put-stale', 'PUT', `${pods}/waits`, { ...stepPod('waits'), metadata: { name: 'waits', resourceVersion: '1' } }),
 ];

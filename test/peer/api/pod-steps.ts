@@ -1,14 +1,14 @@
 // Pods are created, read and listed, right and wrong.
-import { lease, leases, node, pod, pods, type Step, step, table } from './step.js';
+import { lease, leases, node, pods, type Step, step, stepPod, table } from './step.js';
 
 export const podSteps: readonly Step[] = [
-  step('pod-create', 'POST', pods, pod('plain', {}, { labels: { app: 'x' } })),
-  step('pod-create-again', 'POST', pods, pod('plain')),
+  step('pod-create', 'POST', pods, stepPod('plain', {}, { labels: { app: 'x' } })),
+  step('pod-create-again', 'POST', pods, stepPod('plain')),
   step(
     'pod-create-full',
     'POST',
     pods,
-    pod('full', {
+    stepPod('full', {
       initContainers: [{ name: 'one', image: 'busybox:1', restartPolicy: 'Always' }],
       containers: [
         {
@@ -31,35 +31,35 @@ export const podSteps: readonly Step[] = [
       ],
     }),
   ),
-  step('pod-create-no-image', 'POST', pods, pod('bad', { containers: [{ name: 'main' }] })),
-  step('pod-create-bad-name', 'POST', pods, pod('Bad_Name')),
-  step('pod-create-no-containers', 'POST', pods, pod('bad', { containers: [] })),
-  step('pod-create-unknown-field', 'POST', `${pods}?fieldValidation=Strict`, pod('bad', { nonsense: 1 })),
-  step('pod-create-wrong-type', 'POST', pods, pod('bad', { containers: 'x' })),
+  step('pod-create-no-image', 'POST', pods, stepPod('bad', { containers: [{ name: 'main' }] })),
+  step('pod-create-bad-name', 'POST', pods, stepPod('Bad_Name')),
+  step('pod-create-no-containers', 'POST', pods, stepPod('bad', { containers: [] })),
+  step('pod-create-unknown-field', 'POST', `${pods}?fieldValidation=Strict`, stepPod('bad', { nonsense: 1 })),
+  step('pod-create-wrong-type', 'POST', pods, stepPod('bad', { containers: 'x' })),
   step(
     'pod-create-nulls',
     'POST',
     pods,
-    pod('nulls', { initContainers: null, volumes: null, hostname: null, securityContext: null, tolerations: null }, { labels: null, annotations: null }),
+    stepPod('nulls', { initContainers: null, volumes: null, hostname: null, securityContext: null, tolerations: null }, { labels: null, annotations: null }),
   ),
-  step('pod-create-dry', 'POST', `${pods}?dryRun=All`, pod('dry')),
-  step('pod-create-generated', 'POST', pods, { ...pod('x'), metadata: { generateName: 'made-', labels: { app: 'made' } } }),
+  step('pod-create-dry', 'POST', `${pods}?dryRun=All`, stepPod('dry')),
+  step('pod-create-generated', 'POST', pods, { ...stepPod('x'), metadata: { generateName: 'made-', labels: { app: 'made' } } }),
   step('pod-create-not-json', 'POST', pods, 'nonsense'),
   step('pod-create-no-body', 'POST', pods),
   step('pod-create-array', 'POST', pods, []),
   step('pod-create-cut', 'POST', pods, '{"apiVersion": "v1", "kind": "Pod", "metadata": {'),
   step('pod-create-unknown-kind', 'POST', pods, { apiVersion: 'v1', kind: 'Nonsense', metadata: { name: 'x' } }),
   step('pod-create-lease', 'POST', pods, lease('x')),
-  step('lease-create-pod', 'POST', leases, pod('x')),
+  step('lease-create-pod', 'POST', leases, stepPod('x')),
   step('pod-create-wrong-kind', 'POST', pods, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }),
-  step('pod-create-media-type', 'POST', pods, pod('x'), { type: 'text/plain' }),
-  step('pod-create-namespace', 'POST', '/api/v1/namespaces/none/pods', pod('x')),
-  step('pod-create-by-node', 'POST', pods, pod('own'), node),
+  step('pod-create-media-type', 'POST', pods, stepPod('x'), { type: 'text/plain' }),
+  step('pod-create-namespace', 'POST', '/api/v1/namespaces/none/pods', stepPod('x')),
+  step('pod-create-by-node', 'POST', pods, stepPod('own'), node),
   step(
     'pod-mirror',
     'POST',
     pods,
-    pod(
+    stepPod(
       'mirror-lab-node',
       { tolerations: [{ operator: 'Exists', effect: 'NoExecute' }], automountServiceAccountToken: false },
       {
@@ -69,7 +69,7 @@ export const podSteps: readonly Step[] = [
     ),
     node,
   ),
-  step('pod-mirror-no-owner', 'POST', pods, pod('mirror2-lab-node', { automountServiceAccountToken: false }, { annotations: { 'kubernetes.io/config.mirror': 'hash' } }), node),
+  step('pod-mirror-no-owner', 'POST', pods, stepPod('mirror2-lab-node', { automountServiceAccountToken: false }, { annotations: { 'kubernetes.io/config.mirror': 'hash' } }), node),
   step('pod-get', 'GET', `${pods}/plain`, undefined, node),
   step('pod-get-table', 'GET', `${pods}/plain`, undefined, table),
   step('pod-get-none', 'GET', `${pods}/none`),

@@ -36,7 +36,7 @@ export function step(name: string, method: string, path: string, body?: Json | s
   return { name, as, method, path, body, type, accept };
 }
 
-export const pod = (name: string, spec: object = {}, metadata: object = {}): Json => ({
+export const stepPod = (name: string, spec: object = {}, metadata: object = {}): Json => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name, ...metadata },

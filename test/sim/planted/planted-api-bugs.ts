@@ -7,7 +7,7 @@ import { isReplyTo, plantAddress, planted } from './planted-machine.js';
 
 type Write = { readonly name: string; readonly uid: string };
 
-const pod = ({ name }: Write) => ({ resource: podResource, namespace: 'default', name, client: 'main' }) as const;
+const podWrite = ({ name }: Write) => ({ resource: podResource, namespace: 'default', name, client: 'main' }) as const;
 
 /** Takes the first pod of the API that it sees running for its own. */
 function once(write: (to: Write, turn: Parameters<KubeletMachine['step']>[2]) => void): () => (state: KubeletState) => KubeletMachine {
@@ -104,7 +104,7 @@ export const plantedApiBugs = [
     name: 'writes to a pod of another node',
     checker: 'api-writes-own-pods',
     agent: once((ours, turn) => {
-      const request = { ...pod({ ...ours, name: 'theirs' }), subresource: 'status', patch: 'merge-patch', body: { status: { message: 'x' } } } as const;
+      const request = { ...podWrite({ ...ours, name: 'theirs' }), subresource: 'status', patch: 'merge-patch', body: { status: { message: 'x' } } } as const;
       turn.ask('apiWriter.patch', plantAddress, 'write', request);
     }),
     play: runOne,
@@ -114,14 +114,14 @@ export const plantedApiBugs = [
     checker: 'api-status-goes-forward',
     agent: once((ours, turn) => {
       const body = { metadata: { uid: ours.uid }, status: { startTime: '2033-01-01T00:00:00Z' } };
-      turn.ask('apiWriter.patch', plantAddress, 'write', { ...pod(ours), subresource: 'status', patch: 'merge-patch', body });
+      turn.ask('apiWriter.patch', plantAddress, 'write', { ...podWrite(ours), subresource: 'status', patch: 'merge-patch', body });
     }),
     play: runOne,
   },
   {
     name: 'deletes a pod that runs',
     checker: 'api-pod-outlives-containers',
-    agent: once((ours, turn) => turn.ask('apiWriter.delete', plantAddress, 'write', { ...pod(ours), gracePeriodSeconds: 0, uid: ours.uid })),
+    agent: once((ours, turn) => turn.ask('apiWriter.delete', plantAddress, 'write', { ...podWrite(ours), gracePeriodSeconds: 0, uid: ours.uid })),
     play: runOne,
   },
   { name: 'runs twice what runs once', checker: 'ended-runs-once', agent: runsTwice, play: endOne },
