@@ -4,6 +4,7 @@
 
 import { agentMachine } from '../src/domain/agent/agent.js';
 import { AgentContext } from '../src/domain/agent/agent-context.js';
+import { contextOf, type Owner } from '../src/domain/agent/ownership.js';
 import { agentParts } from '../src/domain/agent/parts.js';
 import { apiParts } from '../src/domain/agent/reflectors/api-owners.js';
 import { restAddress } from '../src/domain/agent/status-manager/status-writes.js';
@@ -59,7 +60,7 @@ for (const pods of [10, 250]) {
   const turn = idleTurn(cluster.now, instantOf(cluster.now));
   const input = { type: 'wake', address: restAddress } as const;
   const step = (): void => machine.step(state, input, turn);
-  const context = new AgentContext(state, apiParts);
+  const context = contextOf<Owner>()(new AgentContext(state, apiParts));
   context.begin(turn);
   const settling = agentParts.flatMap(({ name, settle }) => (settle === undefined ? [] : [[name, microsEach(() => settle(context), steps)] as const]));
   const figures = {

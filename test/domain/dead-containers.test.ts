@@ -4,6 +4,7 @@ import t from 'tap';
 import { AgentContext } from '../../src/domain/agent/agent-context.js';
 import { newAgentState } from '../../src/domain/agent/agent-state.js';
 import { collectAfterDeath, deadContainerRemoved, deadLogsRemoved } from '../../src/domain/agent/container-gc/dead-containers.js';
+import { type ContextOf, contextOf } from '../../src/domain/agent/ownership.js';
 import { apiParts } from '../../src/domain/agent/reflectors/api-owners.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
@@ -36,13 +37,13 @@ function container(text: string): RuntimeContainerStatus {
 
 class Agent {
   readonly state;
-  readonly context: AgentContext;
+  readonly context: ContextOf<'containerGC'>;
   readonly asked: unknown[] = [];
   readonly logged: string[] = [];
 
   constructor() {
     this.state = newAgentState({ ...defaultSettings, containerLogLinks: '/links', podLogsDirectory: '/logs', runtimeRequestTimeout: 7 }, nodeFacts());
-    this.context = new AgentContext(this.state, apiParts);
+    this.context = contextOf<'containerGC'>()(new AgentContext(this.state, apiParts));
     const turn = {
       ask: (op: string, address: Address, slot: string, request: object, timeout?: number) => this.asked.push([op, `${address.machine}/${address.key}`, slot, request, timeout]),
       log: (level: string, message: string, fields: object) => this.logged.push(`${level} ${message} ${JSON.stringify(fields)}`),

@@ -1,13 +1,13 @@
 // The table of parts: who gets an input, in which order parts start and settle, and what is a programmer's error.
 import t from 'tap';
-import type { AgentContext } from '../../src/domain/agent/agent-context.js';
-import { type AgentPart, PartTable } from '../../src/domain/agent/part.js';
+import type { Owner } from '../../src/domain/agent/ownership.js';
+import { type AgentPart, type AllSlices, PartTable } from '../../src/domain/agent/part.js';
 import { agentParts } from '../../src/domain/agent/parts.js';
 
-const context = null as unknown as AgentContext;
+const context = null as unknown as AllSlices;
 type Input = Parameters<PartTable['take']>[1];
 
-function recorder(name: string, seen: string[]): AgentPart {
+function recorder(name: string, seen: string[]): AgentPart<Owner> {
   return {
     name,
     start: () => seen.push(`${name} starts`),

@@ -29,16 +29,19 @@ import { containerFieldPath } from '../values/pod-references.js';
 import type { VolumeContext } from '../volume-manager/volume-kind.js';
 import type { AgentState } from './agent-state.js';
 import { actuatedOf, allocationOfPods } from './allocation-manager/allocation.js';
+import { podCgroupMissing, podCgroupWritten } from './cgroups/node-cgroups.js';
 import { podCgroupValues } from './cgroups/pod-cgroup-values.js';
+import { setPrepared, setUnprepared } from './cgroups/prepared-pods.js';
 import { claimsOfPods } from './dra-manager/claims.js';
 import { RecordingTurn } from './event-recorder/event-recording.js';
-import { setPrepared, setUnprepared } from './housekeeping/prepared-pods.js';
+import type { AgentView } from './ownership.js';
 import { uidOf } from './pod-manager/pod-index.js';
+import { recordStartResult } from './pod-workers/start-failures.js';
 import { ownNode, servicesOf } from './reflectors/api-state.js';
 import { pinningOfPods } from './resource-managers/alignment.js';
+import { sandboxConnected } from './status-manager/pod-statuses.js';
+import { resumeRuns } from './sync-loop/requests.js';
 import { rangesOfPods } from './user-namespace-manager/user-namespace-ranges.js';
-
-const maxStartFailures = 1000;
 
 /** The interface of the API parts to all others. Passed in, since these parts depend on the others. */
 export interface ApiParts {
@@ -74,10 +77,14 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   private current: Turn<AgentOperations> | null = null;
   private readonly recording: RecordingTurn | null;
 
+  readonly state: AgentView;
+
   constructor(
-    readonly state: AgentState,
+    private readonly own: AgentState,
     readonly apiParts: ApiParts,
   ) {
+    const { own: state } = this;
+    this.state = state;
     const { runtimeRequestTimeout, podLogsDirectory, containerLogLinks, cgroupsPerQos } = state.settings;
     this.recording = state.eventRecorder === null ? null : new RecordingTurn(state);
     this.probeResults = state.probes.results;
@@ -103,10 +110,10 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
 
   /** Does something for a pod. A programmer error in it leaves the pod's UID in the state: the end of the process is laid to it. */
   forPod<Result>(uid: string, work: () => Result): Result {
-    const { subject } = this.state;
-    this.state.subject = uid;
+    const { subject } = this.own;
+    this.own.subject = uid;
     const result = work();
-    this.state.subject = subject;
+    this.own.subject = subject;
     return result;
   }
 
@@ -171,11 +178,11 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   }
 
   get crashLoop(): AgentState['crashLoop'] {
-    return this.state.crashLoop;
+    return this.own.crashLoop;
   }
 
   get images(): AgentState['images'] {
-    return this.state.images;
+    return this.own.images;
   }
 
   get imageSettings(): AgentState['settings']['images'] {
@@ -199,7 +206,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   }
 
   imageReady(podUid: string): void {
-    this.state.backlog.woken.add(podUid);
+    resumeRuns(this.state, [podUid]);
   }
 
   refuse({ uid, pod }: SyncRun, reason: string, message: string): void {
@@ -251,23 +258,16 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   }
 
   podCgroupSet({ uid }: SyncRun): void {
-    this.state.nodeCgroups.podsWritten.add(uid);
+    podCgroupWritten(this, uid);
   }
 
   podCgroupBehind({ uid }: SyncRun): void {
-    this.state.nodeCgroups.podsWritten.delete(uid);
+    podCgroupMissing(this, uid);
     setUnprepared(this.state, uid);
   }
 
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void {
-    const { startFailures } = this.state;
-    const ofPod = new Map(startFailures.get(uid));
-    if (failure === null && !ofPod.delete(containerName)) return;
-    if (failure !== null) ofPod.set(containerName, failure);
-    if (ofPod.size === 0) startFailures.delete(uid);
-    else startFailures.set(uid, ofPod);
-    const oldest = startFailures.keys().next();
-    if (startFailures.size > maxStartFailures && oldest.done !== true) startFailures.delete(oldest.value);
+    recordStartResult(this, uid, containerName, failure);
   }
 
   envSources(): ContainerEnvSources {
@@ -288,7 +288,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   }
 
   sandboxReady(run: SyncRun): void {
-    if (this.state.api !== null) this.state.api.connected.set(run.uid, run.pod);
+    sandboxConnected(this, run.uid, run.pod);
   }
 }
 

@@ -4,6 +4,7 @@ import { assert } from '../kernel/assert.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
+import { contextOf, type Owner } from './ownership.js';
 import { PartTable } from './part.js';
 import { agentParts } from './parts.js';
 import { apiParts } from './reflectors/api-owners.js';
@@ -17,7 +18,7 @@ const parts = new PartTable(agentParts);
 
 /** Makes the machine for a state; the two belong together for the state's life. */
 export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent, AgentOperations> {
-  const context = new AgentContext(state, apiParts);
+  const context = contextOf<Owner>()(new AgentContext(state, apiParts));
   return {
     step(given: AgentState, input: AgentInput, turn: Turn<AgentOperations>): void {
       assert(given === state, 'an agent is stepped with a state that is not its own');

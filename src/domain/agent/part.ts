@@ -6,61 +6,65 @@
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert } from '../kernel/assert.js';
 import type { Reply, ReplyTo, Wake } from '../kernel/machine.js';
-import type { AgentContext } from './agent-context.js';
 import type { AgentEvent } from './agent-state.js';
+import type { ContextOf, Owner } from './ownership.js';
 
 /** The answer to an operation, or to one of several. */
 export type AnswerOf<Op extends keyof AgentOperations> = ReplyTo<AgentOperations, Op>;
 
-export type ReplyHandlers = { readonly [Op in keyof AgentOperations]?: (context: AgentContext, key: string, answer: AnswerOf<Op>) => void };
+export type ReplyHandlers<Name extends Owner> = { readonly [Op in keyof AgentOperations]?: (context: ContextOf<Name>, key: string, answer: AnswerOf<Op>) => void };
 
 /** The handlers of operations whose answers one function takes. */
-export function repliesTo<const Ops extends readonly (keyof AgentOperations)[]>(
+export function repliesTo<Name extends Owner, const Ops extends readonly (keyof AgentOperations)[]>(
   ops: Ops,
-  handler: (context: AgentContext, key: string, answer: AnswerOf<Ops[number]>) => void,
-): ReplyHandlers {
+  handler: (context: ContextOf<Name>, key: string, answer: AnswerOf<Ops[number]>) => void,
+): ReplyHandlers<Name> {
   return Object.fromEntries(ops.map((op) => [op, handler]));
 }
 
 /** An answer to an operation that has no handler is a failed assertion. */
-export interface MachineHandlers {
+export interface MachineHandlers<Name extends Owner> {
   /** By operation. @param key of its address */
-  readonly replies?: ReplyHandlers;
+  readonly replies?: ReplyHandlers<Name>;
   /** Of machines whose kinds or steps name their operations themselves. */
-  readonly replied?: (context: AgentContext, key: string, reply: Reply<AgentOperations>) => void;
+  readonly replied?: (context: ContextOf<Name>, key: string, reply: Reply<AgentOperations>) => void;
   /** Absent: the machine is never woken. @param key of its address */
-  readonly woken?: (context: AgentContext, key: string) => void;
+  readonly woken?: (context: ContextOf<Name>, key: string) => void;
 }
 
 /** Wakes a machine whose work is planned at the end of the step. */
 export const whenSettled = (): void => {};
 
-export type EventHandlers = {
-  readonly [Type in Exclude<AgentEvent['type'], 'start'>]?: (context: AgentContext, event: Extract<AgentEvent, { readonly type: Type }>) => void;
+export type EventHandlers<Name extends Owner> = {
+  readonly [Type in Exclude<AgentEvent['type'], 'start'>]?: (context: ContextOf<Name>, event: Extract<AgentEvent, { readonly type: Type }>) => void;
 };
 
-export interface AgentPart {
+/** @typeParam Name the owner of the slices that the part writes */
+export interface AgentPart<Name extends Owner> {
   /** The kubelet's name for the module. */
   readonly name: string;
   /** By the name of the machine in its addresses. */
-  readonly machines?: Readonly<Record<string, MachineHandlers>>;
-  readonly events?: EventHandlers;
+  readonly machines?: Readonly<Record<string, MachineHandlers<Name>>>;
+  readonly events?: EventHandlers<Name>;
   /** The agent starts. */
-  start?(context: AgentContext): void;
+  start?(context: ContextOf<Name>): void;
   /** At the end of each step. */
-  settle?(context: AgentContext): void;
+  settle?(context: ContextOf<Name>): void;
 }
 
-type AnyEventHandler = (context: AgentContext, event: AgentEvent) => void;
+/** The context that the table has: each part gets it as the owner of its own slices. */
+export type AllSlices = ContextOf<Owner>;
+
+type AnyEventHandler = (context: AllSlices, event: AgentEvent) => void;
 
 /** Routes inputs to the parts of a table. */
 export class PartTable {
-  private readonly machines = new Map<string, MachineHandlers>();
+  private readonly machines = new Map<string, MachineHandlers<Owner>>();
   private readonly events = new Map<AgentEvent['type'], AnyEventHandler[]>();
-  private readonly starts: NonNullable<AgentPart['start']>[] = [];
-  private readonly settles: NonNullable<AgentPart['settle']>[] = [];
+  private readonly starts: NonNullable<AgentPart<Owner>['start']>[] = [];
+  private readonly settles: NonNullable<AgentPart<Owner>['settle']>[] = [];
 
-  constructor(parts: readonly AgentPart[]) {
+  constructor(parts: readonly AgentPart<Owner>[]) {
     for (const { name, machines = {}, events = {}, start, settle } of parts) {
       for (const [machine, handlers] of Object.entries(machines)) {
         assert(!this.machines.has(machine), `the machine ${machine} of the part ${name} is another part's`);
@@ -72,7 +76,7 @@ export class PartTable {
     }
   }
 
-  take(context: AgentContext, input: AgentEvent | Reply<AgentOperations> | Wake): void {
+  take(context: AllSlices, input: AgentEvent | Reply<AgentOperations> | Wake): void {
     if (input.type === 'reply') this.replied(context, input);
     else if (input.type === 'wake') this.woken(context, input);
     else if (input.type === 'start') for (const start of this.starts) start(context);
@@ -83,19 +87,19 @@ export class PartTable {
     }
   }
 
-  settle(context: AgentContext): void {
+  settle(context: AllSlices): void {
     for (const settle of this.settles) settle(context);
   }
 
-  private replied(context: AgentContext, reply: Reply<AgentOperations>): void {
+  private replied(context: AllSlices, reply: Reply<AgentOperations>): void {
     const { machine, key } = reply.address;
     const handlers = this.machines.get(machine);
-    const replied = (handlers?.replies?.[reply.op] as MachineHandlers['replied']) ?? handlers?.replied;
+    const replied = (handlers?.replies?.[reply.op] as MachineHandlers<Owner>['replied']) ?? handlers?.replied;
     assert(replied !== undefined, 'an answer came for an unknown address or operation', machine);
     replied(context, key, reply);
   }
 
-  private woken(context: AgentContext, { address: { machine, key } }: Wake): void {
+  private woken(context: AllSlices, { address: { machine, key } }: Wake): void {
     const woken = this.machines.get(machine)?.woken;
     assert(woken !== undefined, 'an unknown address was woken', machine);
     woken(context, key);

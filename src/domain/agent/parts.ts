@@ -28,6 +28,7 @@ import { nodeShutdownManager } from './node-shutdown-manager/part.js';
 import { nodeStatus } from './node-status/part.js';
 import { objectManager, tokenManager } from './object-manager/part.js';
 import { observedTimes } from './observed-times/part.js';
+import type { Owner } from './ownership.js';
 import type { AgentPart } from './part.js';
 import { pleg } from './pleg/part.js';
 import { pluginManager } from './plugin-manager/part.js';
@@ -45,7 +46,7 @@ import { syncLoop } from './sync-loop/part.js';
 import { urlSource } from './url-source/part.js';
 import { volumeManager } from './volume-manager/part.js';
 
-export const agentParts: readonly AgentPart[] = [
+export const agentParts: readonly AgentPart<Owner>[] = [
   nodeFacts,
   setAside,
   podConfig,

@@ -3,14 +3,14 @@
 // Invariant: renews only what is due by `nowOutside`.
 import { wallOffset } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
-import type { AgentContext } from './agent-context.js';
 import { tokenRefreshMachine } from './object-manager/api-data.js';
+import type { ContextOf } from './ownership.js';
 import { podCertificateMachine } from './pod-certificate-manager/pod-certificates.js';
 
 /** Less is slewing. */
 const stepMin = microsPerSecond;
 
-export function noteWallClock({ state, turn }: AgentContext): void {
+export function noteWallClock({ state, turn }: ContextOf<'agent'>): void {
   const offset = wallOffset(turn);
   const before = state.wallOffset;
   if (before !== null && Math.abs(offset - before) < stepMin) return;

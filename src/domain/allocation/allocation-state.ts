@@ -11,6 +11,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { actuatedPodsCheckpointName, allocatedPodsCheckpointName, type PodResourceEntry } from '../checkpoints/pod-resources-checkpoint.js';
 import { forgetUnsaved, isUnsaved, newStateFileWriter, type StateFileWriter } from '../checkpoints/state-file-writer.js';
+import type { View } from '../kernel/view.js';
 import type { ResizeGates } from './allocated-pod.js';
 import { noResize, type ResizeConditions } from './resize-conditions.js';
 
@@ -81,7 +82,7 @@ function newFile(name: string, key: string): CheckpointFile {
   return { writer, isRead: false, dirty: false, waiting: new Set() };
 }
 
-export function isAllocationKnown({ files }: AllocationState): boolean {
+export function isAllocationKnown({ files }: View<AllocationState>): boolean {
   return files.allocated.isRead && files.actuated.isRead;
 }
 

@@ -10,6 +10,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { doubledPause } from '../backoff/doubled-pause.js';
 import { assert } from '../kernel/assert.js';
 import type { Address, ReplyFor, Turn } from '../kernel/machine.js';
+import type { View } from '../kernel/view.js';
 import { microsPerSecond } from '../values/time.js';
 
 /** Between tries of a write that fails. */
@@ -100,7 +101,7 @@ export function stateFileWritten<Version extends string | number>(
 }
 
 /** Whether the pod waits for its entry to be on disk. */
-export function isUnsaved({ unsaved, inWrite }: StateFileWriter, uid: string): boolean {
+export function isUnsaved({ unsaved, inWrite }: View<StateFileWriter>, uid: string): boolean {
   return unsaved.has(uid) || inWrite.has(uid);
 }
 
@@ -110,6 +111,6 @@ export function forgetUnsaved({ unsaved, inWrite }: StateFileWriter, uid: string
 }
 
 /** For how long the file on disk has been out of date, in seconds; 0: it is not. */
-export function unwrittenSeconds({ outdatedSince }: StateFileWriter, now: Micros): number {
+export function unwrittenSeconds({ outdatedSince }: View<StateFileWriter>, now: Micros): number {
   return outdatedSince === null ? 0 : Math.max(0, now - outdatedSince) / microsPerSecond;
 }

@@ -5,6 +5,7 @@
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { type ContainerName, type CpuCheckpoint, cpuCheckpointName, readCpuCheckpoint, writeCpuCheckpoint } from '../checkpoints/cpu-checkpoint.js';
+import type { View } from '../kernel/view.js';
 import { isRestartableInit } from '../status/restart-rules.js';
 import type { ActivePods } from '../topology-manager/active-pods.js';
 import type { Allocation } from '../topology-manager/pod-admission.js';
@@ -151,17 +152,17 @@ export function cpuStateFile(manager: CpuManager): string {
 }
 
 /** CPUs available for exclusive allocation. Policy `none` has none. */
-export function allocatableExclusiveCpus(manager: CpuManager): CpuSet {
+export function allocatableExclusiveCpus(manager: View<CpuManager>): CpuSet {
   return manager.policy === null ? [] : allocatableCpus(manager.policy);
 }
 
 /** The CPUs a container may run on: its own, or the shared pool. Empty: any (policy `none`). */
-export function containerCpus(manager: CpuManager, podUid: string, containerName: string): CpuSet {
+export function containerCpus(manager: View<CpuManager>, podUid: string, containerName: string): CpuSet {
   return manager.assignments.get(podUid)?.get(containerName) ?? manager.sharedPool;
 }
 
 /** Whether a container of the pod has CPUs of its own: its CPU quota is then lifted. */
-export function hasExclusiveCpus(manager: CpuManager, podUid: string): boolean {
+export function hasExclusiveCpus(manager: View<CpuManager>, podUid: string): boolean {
   return manager.assignments.has(podUid);
 }
 

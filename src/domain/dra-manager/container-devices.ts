@@ -1,12 +1,13 @@
 // The devices that a container has of its pod's claims, by their names in the Container Device Interface.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
+import type { View } from '../kernel/view.js';
 import { type ClaimRecord, claimKey, type DraManager } from './dra-state.js';
 import { claimUses } from './pod-claims.js';
 
 /** Each once, in the order of the pod's claims. */
 export function cdiDevicesOf(
-  { claims }: DraManager,
+  { claims }: View<DraManager>,
   pod: Pod,
   container: Container,
 ): { readonly ok: true; readonly value: readonly string[] } | { readonly ok: false; readonly message: string } {
@@ -24,7 +25,7 @@ export function cdiDevicesOf(
 }
 
 /** @param request '': of all requests */
-function devicesFor({ drivers }: ClaimRecord, request: string): readonly string[] {
+function devicesFor({ drivers }: View<ClaimRecord>, request: string): readonly string[] {
   const devices = [...drivers.values()].flat();
   const meant = devices.filter(({ requestNames }) => request === '' || requestNames === null || requestNames.length === 0 || requestNames.includes(request));
   return meant.flatMap(({ cdiDeviceIds }) => cdiDeviceIds ?? []);

@@ -8,6 +8,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type ClaimDevice, type ClaimState, draCheckpointName, readDraCheckpoint, writeDraCheckpoint } from '../checkpoints/dra-checkpoint.js';
 import { newStateFileWriter, type StateFileWriter } from '../checkpoints/state-file-writer.js';
 import type { Turn } from '../kernel/machine.js';
+import type { View } from '../kernel/view.js';
 import { byCodeUnits } from '../values/text-order.js';
 import type { UsedClaim } from './pod-claims.js';
 
@@ -104,7 +105,7 @@ export function claimKey(namespace: string, name: string): string {
 }
 
 /** Keys of the claims kept for the pod. */
-export function claimsKeptFor({ claims }: DraManager, podUid: string): readonly string[] {
+export function claimsKeptFor({ claims }: View<DraManager>, podUid: string): readonly string[] {
   return [...claims].flatMap(([key, { podUids }]) => (podUids.has(podUid) ? [key] : []));
 }
 

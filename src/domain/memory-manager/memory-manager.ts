@@ -4,6 +4,7 @@
 import type { Container, ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { type MemoryCheckpoint, memoryCheckpointName, readMemoryCheckpoint, writeMemoryCheckpoint } from '../checkpoints/memory-checkpoint.js';
+import type { View } from '../kernel/view.js';
 import { parsedList } from '../qos/pod-resources.js';
 import { isRestartableInit } from '../status/restart-rules.js';
 import type { ActivePods } from '../topology-manager/active-pods.js';
@@ -129,13 +130,13 @@ export function memoryStateFile(manager: MemoryManager): string {
 }
 
 /** The memory that containers may use, by type, then by node; types that a node doesn't have are left out. */
-export function allocatableMemory(manager: MemoryManager): MemoryBlock[] {
+export function allocatableMemory(manager: View<MemoryManager>): MemoryBlock[] {
   const blocks = [...manager.machine].flatMap(([id, node]) => [...node.memoryMap].map(([type, { allocatable }]) => ({ numaAffinity: [id], type, size: allocatable })));
   return blocks.filter(({ size }) => size > 0).sort((a, b) => byCodeUnits(a.type, b.type) || a.numaAffinity[0]! - b.numaAffinity[0]!);
 }
 
 /** NUMA nodes for the container's cpuset.mems, ascending; empty: any. */
-export function containerMemoryNodes(manager: MemoryManager, podUid: string, containerName: string): readonly number[] {
+export function containerMemoryNodes(manager: View<MemoryManager>, podUid: string, containerName: string): readonly number[] {
   const blocks = manager.assignments.get(podUid)?.get(containerName) ?? [];
   return [...new Set(blocks.flatMap(({ numaAffinity }) => numaAffinity))].sort((a, b) => a - b);
 }

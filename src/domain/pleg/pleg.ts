@@ -11,6 +11,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import { assert } from '../kernel/assert.js';
+import type { View } from '../kernel/view.js';
 import {
   deleteFromPodCache,
   emptyPodStatus,
@@ -202,7 +203,7 @@ export function takePlegEvents(pleg: Pleg): PodLifecycleEvent[] {
 }
 
 /** null when relisting works; else the message of the node's condition. */
-export function plegProblem(pleg: Pleg, now: Micros): string | null {
+export function plegProblem(pleg: View<Pleg>, now: Micros): string | null {
   if (pleg.lastRelist === null) return 'pleg has yet to be successful';
   const elapsed = now - pleg.lastRelist;
   if (elapsed <= pleg.healthThreshold) return null;

@@ -1,5 +1,7 @@
 // DRA drivers as plugins of the node: which are accepted, and the endpoint of a driver. A driver may have several plugins at once, while a newer one takes
 // over from an older.
+
+import type { View } from '../kernel/view.js';
 import type { PluginManager } from './plugin-manager-state.js';
 
 export const draType = 'DRAPlugin';
@@ -23,6 +25,6 @@ export function removeDraPlugin({ draPlugins }: PluginManager, socket: string): 
 }
 
 /** The endpoint of the driver's newest plugin; null: no plugin. */
-export function draEndpoint({ draPlugins }: PluginManager, driver: string): string | null {
+export function draEndpoint({ draPlugins }: View<PluginManager>, driver: string): string | null {
   return draPlugins.findLast(({ name }) => name === driver)?.endpoint ?? null;
 }

@@ -11,6 +11,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { PluginInfo } from '../../ports/outbound/plugin-sockets.js';
 import { newRetryPauses, type RetryPauses } from '../backoff/retry-pauses.js';
+import type { View } from '../kernel/view.js';
 import { microsPerSecond } from '../values/time.js';
 
 export interface PluginRecord {
@@ -112,7 +113,7 @@ export function newPluginManager(): PluginManager {
 }
 
 /** Why the CSINode keeps the node from being ready, in the words of the condition; null: the CSINode exists, or can't exist. */
-export function csiNodeProblem({ csiNode, csiNodeError, isCsiNodeForeign }: PluginManager): string | null {
+export function csiNodeProblem({ csiNode, csiNodeError, isCsiNodeForeign }: View<PluginManager>): string | null {
   if (csiNode === 'there' || isCsiNodeForeign) return null;
   return csiNodeError === null ? 'CSINode is not yet initialized' : `failed to initialize CSINode: ${csiNodeError}`;
 }

@@ -4,6 +4,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import type { PortFailure } from '../../ports/port-error.js';
+import type { View } from '../kernel/view.js';
 import type { Clocks } from '../values/instant.js';
 import { type ContainerMoments, type PodMoments, podMoments, sameMoments, unseenMoments } from './container-moments.js';
 
@@ -38,12 +39,12 @@ export function newPodCache(): PodCache {
 }
 
 /** The cached status. A pod that the runtime doesn't have reads as an empty status. */
-export function readPodCache(cache: PodCache, uid: string): CachedPodStatus {
+export function readPodCache(cache: View<PodCache>, uid: string): CachedPodStatus {
   return cache.entries.get(uid)?.cached ?? { kind: 'status', status: emptyPodStatus(uid) };
 }
 
 /** The cached status if it is newer than `time`; null: the reader waits for the next write or relist. */
-export function readPodCacheIfNewer(cache: PodCache, uid: string, time: Micros): CachedPodStatus | null {
+export function readPodCacheIfNewer(cache: View<PodCache>, uid: string, time: Micros): CachedPodStatus | null {
   const entry = cache.entries.get(uid);
   const newer = isAfter(fullRelistOf(cache, uid), time) || (entry !== undefined && (entry.modified > time || isAfter(entry.observed, time)));
   return newer ? readPodCache(cache, uid) : null;
@@ -70,7 +71,7 @@ export function noteMoments(cache: PodCache, status: PodRuntimeStatus, clocks: C
   cache.changedMoments.add(uid);
 }
 
-export function containerMoments(cache: PodCache, uid: string, container: RuntimeContainerStatus, clocks: Clocks): ContainerMoments {
+export function containerMoments(cache: View<PodCache>, uid: string, container: RuntimeContainerStatus, clocks: Clocks): ContainerMoments {
   return cache.moments.get(uid)?.get(container.id) ?? unseenMoments(container, cache.observedBefore, clocks);
 }
 
@@ -90,7 +91,7 @@ export function markPodBehind(cache: PodCache, uid: string): void {
   if (!cache.behind.has(uid)) cache.behind.set(uid, cache.globalTime);
 }
 
-export function isPodBehind(cache: PodCache, uid: string): boolean {
+export function isPodBehind(cache: View<PodCache>, uid: string): boolean {
   return cache.behind.has(uid);
 }
 
@@ -100,7 +101,7 @@ export function markPodCaughtUp(cache: PodCache, uid: string): void {
 }
 
 /** The last full relist at which the pod's cached status was current: of a pod that it found changed, the previous one. */
-function fullRelistOf(cache: PodCache, uid: string): Micros | null {
+function fullRelistOf(cache: View<PodCache>, uid: string): Micros | null {
   const before = cache.behind.get(uid);
   return before === undefined ? cache.globalTime : before;
 }

@@ -7,6 +7,7 @@ import type { Instant } from '../../ports/instant.js';
 import type { ObjectReference } from '../../ports/model/object-meta.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
+import type { View } from '../kernel/view.js';
 import { configSourceAnnotation } from '../values/pod-kind.js';
 import { podFullNameOf, podReferenceTextOf } from '../values/pod-references.js';
 import { formatRfc3339Micros } from '../values/time.js';
@@ -111,7 +112,7 @@ export function markHandled(state: PodConfigState, source: PodSource): void {
 }
 
 /** Every registered source has sent a list, and part of it is handled. No cleanup happens before. */
-export function areAllSourcesReady(state: PodConfigState): boolean {
+export function areAllSourcesReady(state: View<PodConfigState>): boolean {
   for (const source of state.registered) {
     const record = state.sources.get(source);
     if (record === undefined || !record.sent || !record.handled) return false;

@@ -4,6 +4,7 @@
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { canonicalJson } from '../kernel/canonical.js';
+import type { View } from '../kernel/view.js';
 import type { ProbeResult, ProbeView } from '../status/probe-state.js';
 import { isRestartableInit } from '../status/restart-rules.js';
 import { instantOf } from '../values/instant.js';
@@ -63,13 +64,13 @@ export function isSameProbe({ probe, container }: ProbeWorker, other: Container,
  * The input of a pod's status from its probes. Containers of an earlier kubelet are never recognised by their age, which is a comparison of timestamps:
  * what was reported of them is added by `reported-probes.ts`.
  */
-export function probeViewOf(registry: ProbeRegistry, uid: string): ProbeView {
+export function probeViewOf(registry: View<ProbeRegistry>, uid: string): ProbeView {
   const probes = registry.pods.get(uid);
   if (probes === undefined) return { readiness: noResults, startup: noResults, hasWorker: () => false, kubeletStartedAt };
   const { readiness, startup } = registry.results;
   return { readiness, startup, hasWorker: (containerName, kind) => probes.workers.has(probeName(kind, containerName)), kubeletStartedAt };
 }
 
-export function probeVersionOf(registry: ProbeRegistry, uid: string): number {
+export function probeVersionOf(registry: View<ProbeRegistry>, uid: string): number {
   return registry.pods.get(uid)?.version ?? 0;
 }

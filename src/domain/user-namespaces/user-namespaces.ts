@@ -7,6 +7,7 @@
 
 import type { UserNamespaceFile } from '../../ports/outbound/pod-files.js';
 import { readIdMapping } from '../checkpoints/small-state-files.js';
+import type { View } from '../kernel/view.js';
 import { fnv1aHash32 } from '../values/fnv.js';
 import { utf8Encode } from '../values/utf8.js';
 import { idsEnd, type UserNamespaceSettings } from './id-range.js';
@@ -78,7 +79,7 @@ export function rangeForSandbox(state: UserNamespaces, uid: string): RangeOfPod 
 }
 
 /** The range of a pod with a sandbox: the one it was created with, even if this kubelet would choose another. */
-export function rangeOfSandbox(state: UserNamespaces, uid: string): RangeOfPod {
+export function rangeOfSandbox(state: View<UserNamespaces>, uid: string): RangeOfPod {
   const known = state.ranges.get(uid);
   if (known?.written === true) return { kind: 'written', ids: known };
   return { kind: 'failed', message: `user namespace: ${state.unreadable.get(uid) ?? 'the sandbox runs, but the pod has no file with its ids'}` };
@@ -97,7 +98,7 @@ export function releaseRange(state: UserNamespaces, uid: string): void {
 }
 
 /** Pods that have a range, or a file that can't be read. */
-export function podsWithRanges(state: UserNamespaces): string[] {
+export function podsWithRanges(state: View<UserNamespaces>): string[] {
   return [...state.ranges.keys(), ...state.unreadable.keys()];
 }
 

@@ -7,6 +7,7 @@
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { VolumeLeftovers } from '../../ports/outbound/pod-volumes.js';
 import type { ReplyFor } from '../kernel/machine.js';
+import type { View } from '../kernel/view.js';
 import { hostCallLimit } from '../values/host-call-limit.js';
 import { podDirectory } from '../values/pod-directories.js';
 import { planSubPathCleanup } from '../volumes/sub-path.js';
@@ -53,7 +54,7 @@ export function releaseReplied(manager: VolumeManager, uid: string, { outcome }:
 }
 
 /** The volumes of the pod that are not down yet, and what the last try to take each down has failed with; null: with nothing so far. */
-export function unmountProblems(manager: VolumeManager, uid: string): { readonly name: string; readonly err: string | null }[] {
+export function unmountProblems(manager: View<VolumeManager>, uid: string): { readonly name: string; readonly err: string | null }[] {
   return [...(manager.held.get(uid) ?? [])].map((volumeName) => {
     const spec = manager.actual.get(volumeName)?.pods.get(uid)?.spec;
     const backoff = manager.backoffs.get(backoffKey(volumeName, 'unmount', uid)) ?? manager.backoffs.get(volumeName);

@@ -2,6 +2,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { BlockVolume } from '../containers/block-devices.js';
 import type { MountedVolume } from '../containers/mounts.js';
+import type { View } from '../kernel/view.js';
 import { derived } from '../values/derived.js';
 import { goList } from '../values/go-text.js';
 import { byCodeUnits } from '../values/text-order.js';
@@ -44,7 +45,7 @@ export function volumesState(manager: VolumeManager, uid: string, waited: Micros
 }
 
 /** How far the volumes of a pod that has ended are. */
-export function releaseState(manager: VolumeManager, uid: string, waited: Micros): ReleaseState {
+export function releaseState(manager: View<VolumeManager>, uid: string, waited: Micros): ReleaseState {
   const release = manager.releases.get(uid);
   if (release === undefined) return { kind: 'forgotten' };
   if (release.phase === 'over') {
@@ -89,7 +90,7 @@ export function blockVolumesOf(manager: VolumeManager, uid: string, rootDirector
 }
 
 /** Names of attachable volumes that are desired or present; null: the present ones are unknown. */
-export function volumesInUse(manager: VolumeManager): readonly string[] | null {
+export function volumesInUse(manager: View<VolumeManager>): readonly string[] | null {
   if (manager.survey !== 'over') return null;
   const wanted = [...manager.desired.values()].flatMap(({ name, attachable }) => (attachable ? [name] : []));
   const here = [...manager.actual.values()].flatMap(({ name, attachable }) => (attachable ? [name] : []));
@@ -97,7 +98,7 @@ export function volumesInUse(manager: VolumeManager): readonly string[] | null {
 }
 
 /** Of a volume that its pod is no longer known to have. */
-function nameOnDisk(manager: VolumeManager, name: string, uid: string): string {
+function nameOnDisk(manager: View<VolumeManager>, name: string, uid: string): string {
   const spec = manager.actual.get(name)?.pods.get(uid)?.spec;
   return spec === undefined ? name : specName(spec);
 }

@@ -11,16 +11,17 @@ import { allocationMachine, type CheckpointFile, isAllocationKnown } from '../..
 import { type PodResourceEntry, readPodResourcesCheckpoint, writePodResourcesCheckpoint } from '../../checkpoints/pod-resources-checkpoint.js';
 import { mayWrite, stateFileWritten, writeStateFile } from '../../checkpoints/state-file-writer.js';
 import { assert } from '../../kernel/assert.js';
-import type { AgentContext } from '../agent-context.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
+import { resumeRuns } from '../sync-loop/requests.js';
+import type { AllocationManagerContext } from './slice.js';
 
 const readPause: Micros = 30_000_000;
 
 type Name = 'allocated' | 'actuated';
 const names: readonly Name[] = ['allocated', 'actuated'];
 
-export function readAllocation({ state, turn }: AgentContext): void {
+export function readAllocation({ state, turn }: AllocationManagerContext): void {
   for (const key of names) {
     const { writer, isRead } = state.allocation.files[key];
     const { name, address } = writer;
@@ -29,12 +30,12 @@ export function readAllocation({ state, turn }: AgentContext): void {
 }
 
 /** At the end of a step. */
-export function planAllocationFiles(context: AgentContext): void {
+export function planAllocationFiles(context: AllocationManagerContext): void {
   if (!isAllocationKnown(context.state.allocation)) return;
   for (const key of names) plan(context, key);
 }
 
-function plan({ state, turn }: AgentContext, key: Name): void {
+function plan({ state, turn }: AllocationManagerContext, key: Name): void {
   const file = state.allocation.files[key];
   if (!file.dirty || !mayWrite(file.writer, turn.now)) return;
   file.dirty = false;
@@ -42,13 +43,13 @@ function plan({ state, turn }: AgentContext, key: Name): void {
   if (!writeStateFile(file.writer, checksum, content, turn)) resumeWaiting(state, file);
 }
 
-function resumeWaiting({ backlog }: AgentState, { waiting }: CheckpointFile): void {
-  for (const uid of waiting) backlog.woken.add(uid);
+function resumeWaiting(given: AgentView, { waiting }: CheckpointFile): void {
+  resumeRuns(given, waiting);
   waiting.clear();
 }
 
 /** True: both files have been read with this. */
-export function allocationRead({ state, turn }: AgentContext, key: string, { outcome }: AnswerOf<'stateFiles.read'>): boolean {
+export function allocationRead({ state, turn }: AllocationManagerContext, key: string, { outcome }: AnswerOf<'stateFiles.read'>): boolean {
   const { allocation } = state;
   const name = nameOf(key);
   const file = allocation.files[name];
@@ -75,7 +76,7 @@ export function entriesOf(text: string | null): ReturnType<typeof readPodResourc
   return text === null ? { ok: true, value: new Map<string, PodResourceEntry>() } : readPodResourcesCheckpoint(text);
 }
 
-export function allocationWritten({ state, turn }: AgentContext, key: string, answer: AnswerOf<'stateFiles.write'>): void {
+export function allocationWritten({ state, turn }: AllocationManagerContext, key: string, answer: AnswerOf<'stateFiles.write'>): void {
   const file = state.allocation.files[nameOf(key)];
   if (!stateFileWritten(file.writer, answer, turn)) file.dirty = true;
   resumeWaiting(state, file);

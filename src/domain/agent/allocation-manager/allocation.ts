@@ -5,36 +5,40 @@
 import type { ResourceRequirements } from '../../../ports/model/container.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import { entryOf, withAllocation } from '../../allocation/allocated-pod.js';
-import { type AllocationState, type CheckpointFile, isSaved } from '../../allocation/allocation-state.js';
+import { type AllocationState, type CheckpointFile, forgetAllocation, isSaved } from '../../allocation/allocation-state.js';
 import type { PodResourceEntry } from '../../checkpoints/pod-resources-checkpoint.js';
 import type { ActuatedResources } from '../../pod-sync/container-resize.js';
 import type { AllocationOfPods } from '../../pod-sync/sync-context.js';
 import { derived } from '../../values/derived.js';
 import { isMirrorPod } from '../../values/pod-kind.js';
-import type { AgentState } from '../agent-state.js';
-import { putPod, uidOf } from '../pod-manager/pod-index.js';
+import type { AgentView } from '../ownership.js';
+import { addToIndex } from '../pod-manager/indexed-pods.js';
+import { uidOf } from '../pod-manager/pod-index.js';
+import { allocationManagerState } from './slice.js';
 
 /** Puts a pod into the index with its allocated resources. */
-export function putAllocated({ pods, allocation }: AgentState, given: Pod): Pod {
+export function putAllocated(state: AgentView, given: Pod): Pod {
   if (isMirrorPod(given)) {
-    putPod(pods, given);
+    addToIndex(state, given);
     return given;
   }
+  const { allocation } = allocationManagerState(state);
   const uid = uidOf(given);
   const pod = withAllocation(given, allocation.allocated.get(uid), allocation.gates);
   if (pod === given) allocation.desired.delete(uid);
   else allocation.desired.set(uid, given);
-  putPod(pods, pod);
+  addToIndex(state, pod);
   return pod;
 }
 
 /** The pod with its requested resources; undefined: unknown. */
-export function desiredPod({ pods, allocation }: AgentState, uid: string): Pod | undefined {
+export function desiredPod({ pods, allocation }: AgentView, uid: string): Pod | undefined {
   return allocation.desired.get(uid) ?? pods.pods.get(uid);
 }
 
 /** A pod has been admitted: allocates its requests, unless it has an allocation. */
-export function recordAdmitted({ allocation }: AgentState, pod: Pod): void {
+export function recordAdmitted(given: AgentView, pod: Pod): void {
+  const { allocation } = allocationManagerState(given);
   if (!allocation.allocated.has(uidOf(pod))) allocate(allocation, pod);
 }
 
@@ -45,7 +49,8 @@ export function allocate(allocation: AllocationState, pod: Pod): void {
   touch(allocation.files.allocated, uid);
 }
 
-function recordContainer({ allocation }: AgentState, uid: string, containerName: string, resources: ResourceRequirements): void {
+function recordContainer(given: AgentView, uid: string, containerName: string, resources: ResourceRequirements): void {
+  const { allocation } = allocationManagerState(given);
   const known = allocation.actuated.get(uid);
   const containers = new Map(known?.containers ?? []);
   if (containers.get(containerName) === resources) return;
@@ -54,7 +59,8 @@ function recordContainer({ allocation }: AgentState, uid: string, containerName:
   touch(allocation.files.actuated, uid);
 }
 
-function recordPodLevel({ allocation }: AgentState, uid: string, podLevel: ResourceRequirements | null): void {
+function recordPodLevel(given: AgentView, uid: string, podLevel: ResourceRequirements | null): void {
+  const { allocation } = allocationManagerState(given);
   const known = allocation.actuated.get(uid);
   if ((known?.podLevel ?? null) === podLevel) return;
   allocation.actuated.set(uid, { containers: known?.containers ?? new Map(), podLevel });
@@ -68,7 +74,7 @@ function touch(file: CheckpointFile, uid: string): void {
 
 const nothingActuated: ActuatedResources = { containers: new Map(), pod: null };
 
-export function actuatedOf({ allocation }: AgentState, uid: string): ActuatedResources {
+export function actuatedOf({ allocation }: AgentView, uid: string): ActuatedResources {
   const entry = allocation.actuated.get(uid);
   return entry === undefined ? nothingActuated : asActuated(entry);
 }
@@ -76,12 +82,13 @@ export function actuatedOf({ allocation }: AgentState, uid: string): ActuatedRes
 const asActuated = derived(({ containers, podLevel }: PodResourceEntry): ActuatedResources => ({ containers: containers ?? nothingActuated.containers, pod: podLevel }));
 
 /** The pod as its containers and its cgroup were last given their resources. */
-export function actuatedPod({ allocation }: AgentState, pod: Pod): Pod {
+export function actuatedPod({ allocation }: AgentView, pod: Pod): Pod {
   return withAllocation(pod, allocation.actuated.get(uidOf(pod)), allocation.gates);
 }
 
 /** The allocation's interface to the runs of pods. */
-export function allocationOfPods(state: AgentState): AllocationOfPods {
+export function allocationOfPods(given: AgentView): AllocationOfPods {
+  const state = allocationManagerState(given);
   const saved = (file: CheckpointFile, uid: string): boolean => {
     if (isSaved(file, uid)) return true;
     file.waiting.add(uid);
@@ -95,4 +102,9 @@ export function allocationOfPods(state: AgentState): AllocationOfPods {
     podActuated: (uid, resources) => recordPodLevel(state, uid, resources),
     actuatedPod: (pod) => actuatedPod(state, pod),
   };
+}
+
+/** Drops the allocation of a pod that no part knows any more. */
+export function forgetPodAllocation(state: AgentView, uid: string): void {
+  forgetAllocation(allocationManagerState(state).allocation, uid);
 }

@@ -6,7 +6,7 @@ import { allocationRead, allocationWritten, planAllocationFiles, readAllocation 
 import { allocationWoken, beginResizes, planResizes } from './resizes.js';
 
 /** `pkg/kubelet/allocation`. */
-export const allocationManager: AgentPart = {
+export const allocationManager: AgentPart<'allocationManager'> = {
   name: 'allocationManager',
   start: (context) => {
     readAllocation(context);

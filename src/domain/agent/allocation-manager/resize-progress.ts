@@ -4,7 +4,6 @@ import type { PodRuntimeStatus } from '../../../ports/model/runtime-status.js';
 import { conditionsOf, setConditions } from '../../allocation/allocation-state.js';
 import { noResize, withInProgress } from '../../allocation/resize-conditions.js';
 import { resizeMessage } from '../../allocation/resize-text.js';
-import { requestReinspection } from '../../pleg/pleg.js';
 import { decideResize, podLevelResourcesDiffer } from '../../pod-sync/container-resize.js';
 import { resizeAction } from '../../pod-sync/resize-step.js';
 import type { SyncRun } from '../../pod-sync/sync-run.js';
@@ -13,11 +12,14 @@ import { isRestartableInit } from '../../status/restart-rules.js';
 import { findContainerStatus } from '../../status/runtime-lookup.js';
 import type { AgentContext } from '../agent-context.js';
 import { requestPodRelist } from '../pleg/looks.js';
+import { requestInspection } from '../pleg/requests.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { actuatedOf } from './allocation.js';
+import { type AllocationManagerContext, asAllocationManager } from './slice.js';
 
 /** At the beginning of a sync, before the status is computed. */
-export function showProgress(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus): void {
+export function showProgress(sender: AgentContext, pod: Pod, runtime: PodRuntimeStatus): void {
+  const context = asAllocationManager(sender);
   const { state, turn } = context;
   const { allocation } = state;
   const uid = uidOf(pod);
@@ -35,7 +37,8 @@ export function showProgress(context: AgentContext, pod: Pod, runtime: PodRuntim
 }
 
 /** After a run that resized containers, or failed to: inspects the runtime's resources and reports them. */
-export function noteResized(context: AgentContext, { uid, pod, results }: SyncRun, effects: PodWorkerEffect[]): void {
+export function noteResized(sender: AgentContext, { uid, pod, results }: SyncRun, effects: PodWorkerEffect[]): void {
+  const context = asAllocationManager(sender);
   const resizes = results.filter(({ action }) => action === resizeAction);
   if (resizes.length === 0) return;
   const { allocation } = context.state;
@@ -59,19 +62,20 @@ export function noteResized(context: AgentContext, { uid, pod, results }: SyncRu
 }
 
 /** Resources change neither states nor ids: without a request there would be no inspection. */
-function lookAgain(context: AgentContext, uid: string): void {
-  requestReinspection(context.state.pleg, uid);
+function lookAgain(context: AllocationManagerContext, uid: string): void {
+  requestInspection(context.state, uid);
   requestPodRelist(context, uid);
 }
 
 /** The pod has ended. */
-export function clearResize({ state: { allocation } }: AgentContext, uid: string): void {
+export function clearResize(sender: AgentContext, uid: string): void {
+  const { allocation } = asAllocationManager(sender).state;
   setConditions(allocation, uid, noResize);
   allocation.pending = allocation.pending.filter((other) => other !== uid);
 }
 
 /** Init containers that run to an end don't count. */
-function isResizeInProgress({ state }: AgentContext, pod: Pod, runtime: PodRuntimeStatus): boolean {
+function isResizeInProgress({ state }: AllocationManagerContext, pod: Pod, runtime: PodRuntimeStatus): boolean {
   const actuated = actuatedOf(state, uidOf(pod));
   let isAnyRunning = false;
   for (const container of [...(pod.spec.initContainers ?? []).filter(isRestartableInit), ...pod.spec.containers]) {

@@ -27,18 +27,20 @@ import { isActive } from '../pod-workers/active-pods.js';
 import { dispatchUpdate } from '../pod-workers/worker-effects.js';
 import { allocate, putAllocated } from './allocation.js';
 import { readAllocation } from './allocation-files.js';
+import { type AllocationManagerContext, asAllocationManager } from './slice.js';
 
 const firstRetry: Micros = 30_000_000;
 const retryPeriod: Micros = 180_000_000;
 const retryAddress = { machine: allocationMachine, key: 'retry' } as const;
 
 /** The agent begins. */
-export function beginResizes({ state: { allocation }, turn }: AgentContext): void {
+export function beginResizes({ state: { allocation }, turn }: AllocationManagerContext): void {
   allocation.retryAt = turn.now + firstRetry;
 }
 
 /** A pod was admitted, or existed before: resumes a resize that an earlier agent left unfinished. */
-export function restoreResize({ state }: AgentContext, pod: Pod): void {
+export function restoreResize(context: AgentContext, pod: Pod): void {
+  const { state } = asAllocationManager(context);
   if (isMirrorPod(pod)) return;
   const { allocation } = state;
   const uid = uidOf(pod);
@@ -48,7 +50,8 @@ export function restoreResize({ state }: AgentContext, pod: Pod): void {
 }
 
 /** A pod's spec has changed. @param before with its previous requests */
-export function noteUpdate(context: AgentContext, before: Pod | undefined, after: Pod): void {
+export function noteUpdate(sender: AgentContext, before: Pod | undefined, after: Pod): void {
+  const context = asAllocationManager(sender);
   const { allocation } = context.state;
   const uid = uidOf(after);
   if (isMirrorPod(after) || !allocation.allocated.has(uid)) return;
@@ -78,7 +81,7 @@ function hasShrunk(before: Pod, after: Pod): boolean {
 }
 
 /** At the end of a step: resumes resizes whose victims have ended, and plans the next retry. */
-export function planResizes(context: AgentContext): void {
+export function planResizes(context: AllocationManagerContext): void {
   const { state, turn } = context;
   const { allocation } = state;
   if (allocation.victims.size > 0 && madeRoom(context)) retryResizes(context, 'pod_terminated');
@@ -89,7 +92,7 @@ export function planResizes(context: AgentContext): void {
 }
 
 /** True: for one of the resizes all have ended. */
-function madeRoom({ state }: AgentContext): boolean {
+function madeRoom({ state }: AllocationManagerContext): boolean {
   let made = false;
   for (const [uid, victims] of state.allocation.victims) {
     for (const victim of victims) {
@@ -104,7 +107,7 @@ function madeRoom({ state }: AgentContext): boolean {
 }
 
 /** Files that are due are written at the end of the step. */
-export function allocationWoken(context: AgentContext, key: string): void {
+export function allocationWoken(context: AllocationManagerContext, key: string): void {
   if (key === 'read') readAllocation(context);
   if (key !== retryAddress.key) return;
   context.state.allocation.plannedAt = null;
@@ -112,7 +115,8 @@ export function allocationWoken(context: AgentContext, key: string): void {
 }
 
 /** Tries all that wait, in their order. */
-export function retryResizes(context: AgentContext, trigger: RetryTrigger): void {
+export function retryResizes(sender: AgentContext, trigger: RetryTrigger): void {
+  const context = asAllocationManager(sender);
   const { state, turn } = context;
   const { allocation } = state;
   if (allocation.pending.length === 0) return;
@@ -127,7 +131,7 @@ export function retryResizes(context: AgentContext, trigger: RetryTrigger): void
   allocation.pending = [...left, ...allocation.pending.filter((uid) => !left.includes(uid))];
 }
 
-function inOrder({ state }: AgentContext, uids: readonly string[]): string[] {
+function inOrder({ state }: AllocationManagerContext, uids: readonly string[]): string[] {
   const { allocation, pods } = state;
   return resizeOrder(
     [...new Set(uids)].flatMap((uid) => {
@@ -138,7 +142,7 @@ function inOrder({ state }: AgentContext, uids: readonly string[]): string[] {
 }
 
 /** True: it waits on. */
-function tryResize(context: AgentContext, uid: string, trigger: RetryTrigger): boolean {
+function tryResize(context: AllocationManagerContext, uid: string, trigger: RetryTrigger): boolean {
   const { state } = context;
   const { allocation } = state;
   const [desired, allocated] = [allocation.desired.get(uid), state.pods.pods.get(uid)];
@@ -162,7 +166,7 @@ function tryResize(context: AgentContext, uid: string, trigger: RetryTrigger): b
   return infeasible === null && allocation.desired.has(uid);
 }
 
-function defer(context: AgentContext, pod: Pod, reason: 'Deferred' | 'Infeasible', told: string, message: string): void {
+function defer(context: AllocationManagerContext, pod: Pod, reason: 'Deferred' | 'Infeasible', told: string, message: string): void {
   const { allocation } = context.state;
   const uid = uidOf(pod);
   const generation = pod.metadata.generation ?? 0;
@@ -174,7 +178,7 @@ function defer(context: AgentContext, pod: Pod, reason: 'Deferred' | 'Infeasible
   context.event(pod, null, 'Warning', event, resizeMessage(told, pod, allocation.gates, generation));
 }
 
-function grant(context: AgentContext, pod: Pod, before: ResizeConditions, trigger: RetryTrigger): void {
+function grant(context: AllocationManagerContext, pod: Pod, before: ResizeConditions, trigger: RetryTrigger): void {
   const { state, turn } = context;
   const { allocation } = state;
   const uid = uidOf(pod);
@@ -188,7 +192,7 @@ function grant(context: AgentContext, pod: Pod, before: ResizeConditions, trigge
   context.event(pod, null, 'Normal', 'ResizeStarted', resizeMessage('started', pod, allocation.gates, generation));
 }
 
-function syncNow(context: AgentContext, uid: string): void {
+function syncNow(context: AllocationManagerContext, uid: string): void {
   const { state, turn } = context;
   const allocated = state.pods.pods.get(uid);
   if (allocated === undefined) return;
@@ -196,7 +200,7 @@ function syncNow(context: AgentContext, uid: string): void {
   if (pod !== null) dispatchUpdate(context, { type: 'sync', pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: turn.now });
 }
 
-function managerPolicies({ settings: { alignment } }: AgentContext['state']) {
+function managerPolicies({ settings: { alignment } }: AllocationManagerContext['state']) {
   return { cpuManagerPolicy: alignment?.cpuManagerPolicy ?? 'none', memoryManagerPolicy: alignment?.memoryManagerPolicy ?? 'None' };
 }
 

@@ -1,23 +1,23 @@
 // Checks the cgroups of all prepared pods together, at the sync frequency. A pod whose cgroup has vanished is synced: processes
 // outside of it are killed and started inside a new one. The cgroups above the pods' are set again at the same time.
 import { hostCallLimit } from '../../values/host-call-limit.js';
-import type { AgentContext } from '../agent-context.js';
-import { setUnprepared, vanishedPods } from '../housekeeping/prepared-pods.js';
 import type { AnswerOf } from '../part.js';
 import { syncPods } from '../sync-loop/sync-loop.js';
 import { refreshNodeCgroups } from './node-cgroups.js';
+import { setUnprepared, vanishedPods } from './prepared-pods.js';
+import type { CgroupsContext } from './slice.js';
 
 export const cgroupLookAddress = { machine: 'cgroups', key: '' } as const;
 
 /** Plans the next check if any pod is prepared. */
-export function planCgroupLook(context: AgentContext): void {
+export function planCgroupLook(context: CgroupsContext): void {
   const { prepared, settings } = context.state;
   if (prepared.lookPlanned || prepared.lookAskedAt !== null || prepared.pods.size === 0 || !settings.cgroupsPerQos) return;
   prepared.lookPlanned = true;
   context.turn.wakeAt(cgroupLookAddress, context.turn.now + settings.syncFrequency);
 }
 
-export function beginCgroupLook(context: AgentContext): void {
+export function beginCgroupLook(context: CgroupsContext): void {
   const { prepared } = context.state;
   prepared.lookPlanned = false;
   if (prepared.pods.size === 0) return;
@@ -26,7 +26,7 @@ export function beginCgroupLook(context: AgentContext): void {
   context.turn.ask('podCgroups.list', cgroupLookAddress, 'list', null, hostCallLimit);
 }
 
-export function cgroupLookReplied(context: AgentContext, { outcome }: AnswerOf<'podCgroups.list'>): void {
+export function cgroupLookReplied(context: CgroupsContext, { outcome }: AnswerOf<'podCgroups.list'>): void {
   const { state, turn } = context;
   const askedAt = state.prepared.lookAskedAt ?? 0;
   state.prepared.lookAskedAt = null;

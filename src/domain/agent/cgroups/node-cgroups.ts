@@ -17,9 +17,10 @@ import { canonicalJson } from '../../kernel/canonical.js';
 import type { QosClass } from '../../qos/qos-class.js';
 import { goQuote } from '../../values/go-text.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
 import { isActive } from '../pod-workers/active-pods.js';
+import { asCgroups, type CgroupsContext, cgroupsState } from './slice.js';
 
 export const nodeCgroupMachine = 'node-cgroups';
 const wakeAddress = { machine: nodeCgroupMachine, key: '' } as const;
@@ -30,12 +31,14 @@ const retryPause: Micros = 60_000_000;
 const writePause: Micros = 100_000;
 
 /** Something happened to the pod that may change whether it counts. */
-export function noteNodeCgroups({ nodeCgroups }: AgentState, uid: string): void {
+export function noteNodeCgroups(given: AgentView, uid: string): void {
+  const { nodeCgroups } = cgroupsState(given);
   nodeCgroups.changed.add(uid);
 }
 
 /** Recomputes and rewrites everything: once a minute while there are pods. */
-export function refreshNodeCgroups({ nodeCgroups, pods }: AgentState): void {
+export function refreshNodeCgroups(given: AgentView): void {
+  const { nodeCgroups, pods } = cgroupsState(given);
   for (const uid of nodeCgroups.counted.keys()) nodeCgroups.changed.add(uid);
   for (const uid of pods.pods.keys()) nodeCgroups.changed.add(uid);
   for (const name of classes) nodeCgroups.cgroups[name].written = null;
@@ -43,7 +46,7 @@ export function refreshNodeCgroups({ nodeCgroups, pods }: AgentState): void {
 }
 
 /** At the end of a step. */
-export function planNodeCgroups(context: AgentContext): void {
+export function planNodeCgroups(context: CgroupsContext): void {
   const { state, turn } = context;
   const { nodeCgroups, settings } = state;
   if (!settings.cgroupsPerQos || (nodeCgroups.changed.size === 0 && !nodeCgroups.stale)) return;
@@ -57,7 +60,8 @@ export function planNodeCgroups(context: AgentContext): void {
   for (const name of classes) write(context, name, wanted[name]);
 }
 
-function count(state: AgentState): void {
+function count(given: AgentView): void {
+  const state = cgroupsState(given);
   const { nodeCgroups, pods } = state;
   for (const uid of nodeCgroups.changed) {
     const pod = pods.pods.get(uid) ?? null;
@@ -73,7 +77,7 @@ function count(state: AgentState): void {
   nodeCgroups.changed.clear();
 }
 
-function wantedValues({ nodeCgroups, nodeFacts, settings }: AgentState): Readonly<Record<QosClass, CgroupValues>> {
+function wantedValues({ nodeCgroups, nodeFacts, settings }: AgentView): Readonly<Record<QosClass, CgroupValues>> {
   const { pods, reservedMemoryPercent, allocatableMemoryBytes, hugePageBytes } = settings.nodeCgroups;
   const { memoryReservationPolicy } = podCgroupOptions(nodeFacts, false);
   const configs = classCgroupConfigs(nodeCgroups.sums, { memoryReservationPolicy, reservedMemoryPercent, allocatableMemoryBytes, hugePageBytes });
@@ -82,11 +86,11 @@ function wantedValues({ nodeCgroups, nodeFacts, settings }: AgentState): Readonl
 }
 
 /** Guaranteed pods are in the cgroup of all pods. */
-function pathOf({ nodeFacts: { cgroupRoot } }: AgentState, name: QosClass): readonly string[] {
+function pathOf({ nodeFacts: { cgroupRoot } }: AgentView, name: QosClass): readonly string[] {
   return name === 'Guaranteed' ? nodeAllocatableCgroup(cgroupRoot, true) : qosClassCgroup(cgroupRoot, name);
 }
 
-function write({ state, turn }: AgentContext, name: QosClass, values: CgroupValues): void {
+function write({ state, turn }: CgroupsContext, name: QosClass, values: CgroupValues): void {
   const { nodeCgroups } = state;
   const cgroup = nodeCgroups.cgroups[name];
   const text = canonicalJson(values);
@@ -100,17 +104,17 @@ function write({ state, turn }: AgentContext, name: QosClass, values: CgroupValu
   else turn.ask('podCgroups.ensure', address, 'values', { name: path, values, rewrite: true });
 }
 
-export function nodeCgroupSet(context: AgentContext, key: string, { outcome }: AnswerOf<'podCgroups.set'>): void {
+export function nodeCgroupSet(context: CgroupsContext, key: string, { outcome }: AnswerOf<'podCgroups.set'>): void {
   nodeCgroupWritten(context, key, outcome.ok, outcome.ok ? null : outcome.error.message);
 }
 
-export function nodeCgroupEnsured(context: AgentContext, key: string, { outcome }: AnswerOf<'podCgroups.ensure'>): void {
+export function nodeCgroupEnsured(context: CgroupsContext, key: string, { outcome }: AnswerOf<'podCgroups.ensure'>): void {
   const problem = outcome.ok ? outcome.value.problem : outcome.error.message;
   nodeCgroupWritten(context, key, outcome.ok, problem === '' ? null : problem);
 }
 
 /** @param exists whether the cgroup exists after this */
-function nodeCgroupWritten(context: AgentContext, key: string, exists: boolean, problem: string | null): void {
+function nodeCgroupWritten(context: CgroupsContext, key: string, exists: boolean, problem: string | null): void {
   const { state, turn } = context;
   const { nodeCgroups } = state;
   const name = classes.find((one) => one === key);
@@ -134,7 +138,7 @@ function nodeCgroupWritten(context: AgentContext, key: string, exists: boolean, 
   else turn.log('error', '[ContainerManager]: Failed to update QoS cgroup configuration', { cgroup: path.join('/'), err: problem });
 }
 
-function reportEnforced(context: AgentContext): void {
+function reportEnforced(context: CgroupsContext): void {
   const { nodeCgroups } = context.state;
   if (nodeCgroups.reportedEnforced) return;
   nodeCgroups.reportedEnforced = true;
@@ -142,6 +146,17 @@ function reportEnforced(context: AgentContext): void {
 }
 
 /** Time has come for what waits. */
-export function nodeCgroupsWoken({ nodeCgroups }: AgentState): void {
+export function nodeCgroupsWoken(given: AgentView): void {
+  const { nodeCgroups } = cgroupsState(given);
   nodeCgroups.stale = true;
+}
+
+/** The cgroup of the pod has its values. */
+export function podCgroupWritten(sender: AgentContext, uid: string): void {
+  asCgroups(sender).state.nodeCgroups.podsWritten.add(uid);
+}
+
+/** The cgroup of the pod doesn't have its values, or isn't there. */
+export function podCgroupMissing(sender: AgentContext, uid: string): void {
+  asCgroups(sender).state.nodeCgroups.podsWritten.delete(uid);
 }

@@ -4,7 +4,7 @@ import { beginCgroupLook, cgroupLookAddress, cgroupLookReplied, planCgroupLook }
 import { nodeCgroupEnsured, nodeCgroupMachine, nodeCgroupSet, nodeCgroupsWoken, planNodeCgroups } from './node-cgroups.js';
 
 /** `pkg/kubelet/cm`: cgroups of the node, of QoS classes and of pods. */
-export const cgroups: AgentPart = {
+export const cgroups: AgentPart<'cgroups'> = {
   name: 'cgroups',
   settle: (context) => {
     planCgroupLook(context);

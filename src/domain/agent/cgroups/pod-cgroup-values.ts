@@ -4,11 +4,11 @@ import type { CgroupValues } from '../../../ports/model/cgroup-values.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import { podCgroupConfig, podCgroupOptions } from '../../cgroups/pod-cgroup-config.js';
 import { hasExclusiveCpus } from '../../cpu-manager/cpu-manager.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 
 /** The values of a pod's cgroup at its creation. */
-export function podCgroupValues({ settings, nodeFacts, alignment }: AgentState, pod: Pod): CgroupValues {
+export function podCgroupValues({ settings, nodeFacts, alignment }: AgentView, pod: Pod): CgroupValues {
   // A quota would throttle a pod on CPUs that are its own.
   const ownCpus = settings.alignment?.liftsQuota === true && alignment !== null && hasExclusiveCpus(alignment.cpu, uidOf(pod));
   const config = podCgroupConfig(pod, podCgroupOptions(nodeFacts, ownCpus));

@@ -17,6 +17,7 @@ import { logFilesOf } from '../container-log-manager/container-log-files.js';
 import { isBeingRotated } from '../container-log-manager/log-rotation.js';
 import type { AnswerOf } from '../part.js';
 import { loopProblem } from '../sync-loop/sync-loop.js';
+import { asContainerGC, type ContainerGCContext } from './slice.js';
 
 export const collectionAddress = { machine: 'collection', key: '' } as const;
 const period: Micros = 60_000_000;
@@ -24,7 +25,7 @@ const period: Micros = 60_000_000;
 const maxRemovals = 16;
 
 /** Plans the next round if needed. */
-export function planCollection(context: AgentContext): void {
+export function planCollection(context: ContainerGCContext): void {
   const { collection } = context.state;
   if (collection.phase !== 'idle' || collection.planned || !collection.dirty) return;
   // Planned once: what dies meanwhile does not put it off.
@@ -33,12 +34,13 @@ export function planCollection(context: AgentContext): void {
 }
 
 /** Requests a round that includes ended pods' remains, now or after the one in progress. `pressed` shows when it is done. */
-export function requestContainerGc(context: AgentContext): void {
+export function requestContainerGc(sender: AgentContext): void {
+  const context = asContainerGC(sender);
   context.state.collection.pressed = 'wanted';
   beginPressed(context);
 }
 
-function beginPressed(context: AgentContext): void {
+function beginPressed(context: ContainerGCContext): void {
   const { collection } = context.state;
   if (collection.phase !== 'idle' || collection.pressed !== 'wanted') return;
   const problem = loopProblem(context);
@@ -52,14 +54,14 @@ function beginPressed(context: AgentContext): void {
 }
 
 /** A round has ended, with any result. */
-function end(context: AgentContext): void {
+function end(context: ContainerGCContext): void {
   const { collection } = context.state;
   collection.phase = 'idle';
   if (collection.pressed === 'on') collection.pressed = 'done';
   beginPressed(context);
 }
 
-export function beginCollection(context: AgentContext): void {
+export function beginCollection(context: ContainerGCContext): void {
   const { collection } = context.state;
   collection.planned = false;
   // The eviction loop's round is on: the next one is planned when it ends.
@@ -81,7 +83,7 @@ export const collectionOperations = [
   'containers.remove',
 ] as const;
 
-export function collectionReplied(context: AgentContext, reply: AnswerOf<(typeof collectionOperations)[number]>): void {
+export function collectionReplied(context: ContainerGCContext, reply: AnswerOf<(typeof collectionOperations)[number]>): void {
   const { collection } = context.state;
   if (reply.op === 'runtime.listPods') {
     listed(context, reply);
@@ -105,7 +107,7 @@ export function collectionReplied(context: AgentContext, reply: AnswerOf<(typeof
   if (collection.outstanding === 0) advance(context);
 }
 
-function advance(context: AgentContext): void {
+function advance(context: ContainerGCContext): void {
   const { collection } = context.state;
   if (collection.phase === 'removeContainers') list(context, 'listSandboxes');
   else if (collection.phase === 'removeSandboxes') {
@@ -115,12 +117,12 @@ function advance(context: AgentContext): void {
   } else if (collection.phase === 'logs') end(context);
 }
 
-function list(context: AgentContext, phase: 'listContainers' | 'listSandboxes'): void {
+function list(context: ContainerGCContext, phase: 'listContainers' | 'listSandboxes'): void {
   context.state.collection.phase = phase;
   context.turn.ask('runtime.listPods', collectionAddress, 'list', { uid: null }, context.state.settings.runtimeRequestTimeout);
 }
 
-function listed(context: AgentContext, reply: AnswerOf<'runtime.listPods'>): void {
+function listed(context: ContainerGCContext, reply: AnswerOf<'runtime.listPods'>): void {
   const { collection } = context.state;
   if (!reply.outcome.ok) {
     context.turn.log('warn', 'Container garbage collection failed', { err: reply.outcome.error.message });
@@ -136,7 +138,7 @@ function listed(context: AgentContext, reply: AnswerOf<'runtime.listPods'>): voi
   if (collection.outstanding === 0) advance(context);
 }
 
-function removeContainers(context: AgentContext, pods: readonly ListedPod[]): void {
+function removeContainers(context: ContainerGCContext, pods: readonly ListedPod[]): void {
   const { state } = context;
   const { collection } = state;
   collection.phase = 'removeContainers';
@@ -146,14 +148,14 @@ function removeContainers(context: AgentContext, pods: readonly ListedPod[]): vo
   for (const { id, stopFirst } of collected) collection.waiting.push({ kind: 'container', id, podUid: podUids.get(id) ?? '', stopFirst });
 }
 
-function removeSandboxes(context: AgentContext, pods: readonly ListedPod[]): void {
+function removeSandboxes(context: ContainerGCContext, pods: readonly ListedPod[]): void {
   const { collection } = context.state;
   collection.phase = 'removeSandboxes';
   for (const id of sandboxesToCollect(pods, gcContext(context))) collection.waiting.push({ kind: 'sandbox', id });
 }
 
 /** Removals may be hundreds: a few at a time, so that starting pods needn't wait for them. */
-function beginRemovals(context: AgentContext): void {
+function beginRemovals(context: ContainerGCContext): void {
   const { state, turn } = context;
   const { collection, settings } = state;
   while (collection.outstanding < maxRemovals) {
@@ -167,7 +169,7 @@ function beginRemovals(context: AgentContext): void {
 }
 
 /** Removes the logs first, and keeps the container if that fails: otherwise they would have no owner. @param podUid null: not known yet */
-function removeLogs(context: AgentContext, containerId: string, podUid: string | null): void {
+function removeLogs(context: ContainerGCContext, containerId: string, podUid: string | null): void {
   const { state, turn } = context;
   const files = isBeingRotated(context, containerId) ? null : logFiles(context, containerId, podUid);
   if (files === null) {
@@ -178,7 +180,7 @@ function removeLogs(context: AgentContext, containerId: string, podUid: string |
 }
 
 /** null: which log is the container's is not known yet. */
-function logFiles({ state: { cache, settings } }: AgentContext, containerId: string, podUid: string | null) {
+function logFiles({ state: { cache, settings } }: ContainerGCContext, containerId: string, podUid: string | null) {
   for (const uid of podUid === null ? cache.entries.keys() : [podUid]) {
     const cached = cache.entries.get(uid)?.cached;
     const container = cached?.kind === 'status' ? cached.status.containers.find(({ id }) => id === containerId) : undefined;
@@ -187,20 +189,20 @@ function logFiles({ state: { cache, settings } }: AgentContext, containerId: str
   return null;
 }
 
-function removeContainer(context: AgentContext, containerId: string): void {
+function removeContainer(context: ContainerGCContext, containerId: string): void {
   ask(context, () => context.turn.ask('containers.remove', collectionAddress, `remove/${containerId}`, { containerId }, context.state.settings.runtimeRequestTimeout));
 }
 
-function removeSandbox(context: AgentContext, sandboxId: string): void {
+function removeSandbox(context: ContainerGCContext, sandboxId: string): void {
   ask(context, () => context.turn.ask('sandboxes.remove', collectionAddress, `remove/${sandboxId}`, { sandboxId }, context.state.settings.runtimeRequestTimeout));
 }
 
-function ask(context: AgentContext, send: () => void): void {
+function ask(context: ContainerGCContext, send: () => void): void {
   context.state.collection.outstanding++;
   send();
 }
 
-function gcContext(context: AgentContext): ContainerGcContext {
+function gcContext(context: ContainerGCContext): ContainerGcContext {
   const { workers, config, collection } = context.state;
   return {
     allSourcesReady: areAllSourcesReady(config),

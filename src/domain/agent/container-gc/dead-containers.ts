@@ -9,21 +9,24 @@ import type { AgentContext } from '../agent-context.js';
 import { logFilesOf } from '../container-log-manager/container-log-files.js';
 import { isBeingRotated } from '../container-log-manager/log-rotation.js';
 import type { AnswerOf } from '../part.js';
+import { asContainerGC, type ContainerGCContext } from './slice.js';
 
 export const deletorAddress = { machine: 'deletor', key: '' } as const;
 
-export function collectAfterDeath(context: AgentContext, uid: string, containerId: string): void {
+export function collectAfterDeath(sender: AgentContext, uid: string, containerId: string): void {
+  const context = asContainerGC(sender);
   const { workers, settings } = context.state;
   const mayGo = shouldPodContentBeRemoved(workers, uid);
   collect(context, uid, (status) => (mayGo ? allDeadContainers(status) : deadContainersAfterDeath(status, containerId, settings.containerGc.maxPerPodContainer)));
 }
 
 /** Removes all of a pod's ended containers. */
-export function removeDeadContainers(context: AgentContext, uid: string): void {
+export function removeDeadContainers(sender: AgentContext, uid: string): void {
+  const context = asContainerGC(sender);
   collect(context, uid, allDeadContainers);
 }
 
-function collect(context: AgentContext, uid: string, choose: (status: PodRuntimeStatus) => readonly string[]): void {
+function collect(context: ContainerGCContext, uid: string, choose: (status: PodRuntimeStatus) => readonly string[]): void {
   const { state, turn } = context;
   const cached = readPodCache(state.cache, uid);
   if (cached.kind !== 'status') return;
@@ -39,18 +42,18 @@ function collect(context: AgentContext, uid: string, choose: (status: PodRuntime
 }
 
 /** Logs first: those of a removed container would have no owner. */
-export function deadLogsRemoved(context: AgentContext, { slot, outcome }: AnswerOf<'podLogs.removeContainerLogs'>): void {
+export function deadLogsRemoved(context: ContainerGCContext, { slot, outcome }: AnswerOf<'podLogs.removeContainerLogs'>): void {
   const { state, turn } = context;
   const containerId = slot.slice('logs/'.length);
   if (outcome.ok) turn.ask('containers.remove', deletorAddress, `remove/${containerId}`, { containerId }, state.settings.runtimeRequestTimeout);
   else removalEnded(context, containerId, outcome.error.message);
 }
 
-export function deadContainerRemoved(context: AgentContext, { slot, outcome }: AnswerOf<'containers.remove'>): void {
+export function deadContainerRemoved(context: ContainerGCContext, { slot, outcome }: AnswerOf<'containers.remove'>): void {
   removalEnded(context, slot.slice('remove/'.length), outcome.ok ? null : outcome.error.message);
 }
 
-function removalEnded({ state, turn }: AgentContext, containerId: string, err: string | null): void {
+function removalEnded({ state, turn }: ContainerGCContext, containerId: string, err: string | null): void {
   assert(state.deleting.has(containerId), 'a container was removed that is not being removed', containerId);
   if (err !== null) turn.log('warn', 'Failed to remove a dead container', { containerID: containerId, err });
   state.deleting.delete(containerId);

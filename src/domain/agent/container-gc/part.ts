@@ -4,7 +4,7 @@ import { beginCollection, collectionAddress, collectionOperations, collectionRep
 import { deadContainerRemoved, deadLogsRemoved, deletorAddress } from './dead-containers.js';
 
 /** `pkg/kubelet/kuberuntime/kuberuntime_gc.go`, and the deletor of dead containers. */
-export const containerGC: AgentPart = {
+export const containerGC: AgentPart<'containerGC'> = {
   name: 'containerGC',
   settle: planCollection,
   machines: {

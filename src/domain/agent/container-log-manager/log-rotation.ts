@@ -17,10 +17,12 @@ import type { Micros } from '../../../ports/micros.js';
 import type { ContainerRuntimeState } from '../../../ports/model/runtime-status.js';
 import { type LogRotationPolicy, planRotatedFiles, rotatedLogName } from '../../logs/log-rotation.js';
 import type { AgentContext } from '../agent-context.js';
+import { requestCollection } from '../container-gc/requests.js';
 import type { AnswerOf } from '../part.js';
 import { isAside } from '../set-aside/aside-pods.js';
 import { logPathOf } from './container-log-files.js';
 import type { LogRotation, WaitingLog } from './log-rotation-state.js';
+import type { ContainerLogManagerContext } from './slice.js';
 
 export const logRotationMachine = 'log-rotation';
 const roundAddress = { machine: logRotationMachine, key: '' } as const;
@@ -33,7 +35,7 @@ export function isBeingRotated({ state }: AgentContext, containerId: string): bo
 }
 
 /** Plans the next check, if the runtime has pods. */
-export function planLogRotation(context: AgentContext): void {
+export function planLogRotation(context: ContainerLogManagerContext): void {
   const { logRotation, pleg, settings, setAside } = context.state;
   if (settings.logRotation === null || logRotation.planned || (pleg.records.size === 0 && setAside.pods.size === 0)) return;
   if (logRotation.phase === 'unswept') {
@@ -44,7 +46,7 @@ export function planLogRotation(context: AgentContext): void {
   context.turn.wakeAt(roundAddress, context.turn.now + settings.logRotation.monitorInterval);
 }
 
-export function beginLogRotation(context: AgentContext): void {
+export function beginLogRotation(context: ContainerLogManagerContext): void {
   const { logRotation } = context.state;
   logRotation.planned = false;
   if (logRotation.phase !== 'idle') return;
@@ -67,7 +69,7 @@ export const logRotationOperations = [
 type LogRotationAnswer = AnswerOf<(typeof logRotationOperations)[number]>;
 
 /** @param key the container's id; '': of the round */
-export function logRotationReplied(context: AgentContext, key: string, reply: LogRotationAnswer): void {
+export function logRotationReplied(context: ContainerLogManagerContext, key: string, reply: LogRotationAnswer): void {
   const { logRotation, settings } = context.state;
   const policy = settings.logRotation;
   if (policy === null) return;
@@ -80,7 +82,7 @@ export function logRotationReplied(context: AgentContext, key: string, reply: Lo
   startWaiting(context, policy);
 }
 
-function roundReplied(context: AgentContext, policy: LogRotationPolicy, reply: LogRotationAnswer): void {
+function roundReplied(context: ContainerLogManagerContext, policy: LogRotationPolicy, reply: LogRotationAnswer): void {
   const { logRotation } = context.state;
   logRotation.phase = 'idle';
   if (!reply.outcome.ok) {
@@ -97,7 +99,7 @@ function roundReplied(context: AgentContext, policy: LogRotationPolicy, reply: L
   logRotation.measured = [];
 }
 
-function startWaiting(context: AgentContext, { maxWorkers }: LogRotationPolicy): void {
+function startWaiting(context: ContainerLogManagerContext, { maxWorkers }: LogRotationPolicy): void {
   const { waiting, active } = context.state.logRotation;
   for (const [containerId, { podUid, path, missing }] of waiting) {
     if (active.size >= maxWorkers) return;
@@ -110,7 +112,7 @@ function startWaiting(context: AgentContext, { maxWorkers }: LogRotationPolicy):
 }
 
 /** Processes the reply of a step and begins the next one. False: no next step. */
-function advance(context: AgentContext, policy: LogRotationPolicy, containerId: string, rotation: LogRotation, reply: LogRotationAnswer): boolean {
+function advance(context: ContainerLogManagerContext, policy: LogRotationPolicy, containerId: string, rotation: LogRotation, reply: LogRotationAnswer): boolean {
   if (!reply.outcome.ok) {
     const { message, kind } = reply.outcome.error;
     context.turn.log('error', 'Failed to rotate log for container', { containerID: containerId, path: rotation.path, step: rotation.step, err: message });
@@ -132,7 +134,7 @@ function advance(context: AgentContext, policy: LogRotationPolicy, containerId: 
   return true;
 }
 
-function nextStep(context: AgentContext, policy: LogRotationPolicy, rotation: LogRotation, reply: LogRotationAnswer): LogRotation['step'] | null {
+function nextStep(context: ContainerLogManagerContext, policy: LogRotationPolicy, rotation: LogRotation, reply: LogRotationAnswer): LogRotation['step'] | null {
   switch (rotation.step) {
     case 'reopening':
       return 'measuring';
@@ -159,13 +161,13 @@ function nextStep(context: AgentContext, policy: LogRotationPolicy, rotation: Lo
   }
 }
 
-function afterTidying(context: AgentContext, rotation: LogRotation): 'compressing' | 'moving' {
+function afterTidying(context: ContainerLogManagerContext, rotation: LogRotation): 'compressing' | 'moving' {
   if (rotation.compress.length > 0) return 'compressing';
   rotation.rotatedName = rotatedLogName(nameOf(rotation.path), context.turn.wall, rotation.utcOffsetSeconds);
   return 'moving';
 }
 
-function ask({ turn, state }: AgentContext, containerId: string, rotation: LogRotation): void {
+function ask({ turn, state }: ContainerLogManagerContext, containerId: string, rotation: LogRotation): void {
   const address = { machine: logRotationMachine, key: containerId };
   const { path, step, discard, compress, rotatedName } = rotation;
   switch (step) {
@@ -192,17 +194,17 @@ function ask({ turn, state }: AgentContext, containerId: string, rotation: LogRo
   }
 }
 
-function finish(context: AgentContext, containerId: string, { podUid, path }: LogRotation): void {
+function finish(context: ContainerLogManagerContext, containerId: string, { podUid, path }: LogRotation): void {
   const { turn, state } = context;
   state.logRotation.active.delete(containerId);
   turn.end({ machine: logRotationMachine, key: containerId });
   // The collection has skipped this container.
-  state.collection.dirty ||= !isRunning(context, podUid, containerId);
+  if (!isRunning(context, podUid, containerId)) requestCollection(state);
   // A pod's own sync doesn't wait for the rotation when it removes a container with its logs.
   if (!isAside(state, podUid) && stateOf(context, podUid, containerId) === null) turn.tell('podLogs.removeContainerLogs', { logPaths: [path], links: [] });
 }
 
-function runningLogs({ state }: AgentContext): WaitingLog[] {
+function runningLogs({ state }: ContainerLogManagerContext): WaitingLog[] {
   const logs: WaitingLog[] = [];
   for (const { cached } of state.cache.entries.values()) {
     if (cached.kind !== 'status') continue;
@@ -215,7 +217,7 @@ function runningLogs({ state }: AgentContext): WaitingLog[] {
 }
 
 /** Pods that are aside keep running and logging; a pod that ended the agent while it was aside is left alone altogether. */
-function logsOfAside({ state }: AgentContext): WaitingLog[] {
+function logsOfAside({ state }: ContainerLogManagerContext): WaitingLog[] {
   return [...state.setAside.pods.values()].flatMap(({ uid, isHidden, listed }) => {
     if (isHidden || listed === null || !isAside(state, uid)) return [];
     const running = listed.containers.filter((container) => container.state === 'running');
@@ -223,12 +225,12 @@ function logsOfAside({ state }: AgentContext): WaitingLog[] {
   });
 }
 
-function isRunning(context: AgentContext, podUid: string, containerId: string): boolean {
+function isRunning(context: ContainerLogManagerContext, podUid: string, containerId: string): boolean {
   return stateOf(context, podUid, containerId) === 'running';
 }
 
 /** null: unknown to the runtime. */
-function stateOf({ state }: AgentContext, podUid: string, containerId: string): ContainerRuntimeState | null {
+function stateOf({ state }: ContainerLogManagerContext, podUid: string, containerId: string): ContainerRuntimeState | null {
   if (isAside(state, podUid)) return state.setAside.pods.get(podUid)?.listed?.containers.find(({ id }) => id === containerId)?.state ?? null;
   const cached = state.cache.entries.get(podUid)?.cached;
   if (cached === undefined) return null;

@@ -9,8 +9,12 @@ import { beginPrepare, beginUnprepare } from '../../dra-manager/dra-tasks.js';
 import { draEndpoint } from '../../plugins/dra-plugins.js';
 import type { ClaimProgress, ClaimsOfPods, SyncContext } from '../../pod-sync/sync-context.js';
 import type { KnownPod } from '../../pod-workers/known-pods.js';
-import type { AgentState } from '../agent-state.js';
+import { requestPassBy } from '../housekeeping/requests.js';
+import type { AgentView } from '../ownership.js';
 import { isActive } from '../pod-workers/active-pods.js';
+import { queueStatusWrite } from '../status-manager/status-writes.js';
+import { requestSyncs, resumeRuns } from '../sync-loop/requests.js';
+import { draManagerState } from './slice.js';
 
 /** Resumes pods whose claims are done, or whose driver has registered. */
 export const claimsAddress = { machine: 'claims', key: '' } as const;
@@ -18,7 +22,7 @@ export const claimsAddress = { machine: 'claims', key: '' } as const;
 const reconcilePeriod = 60_000_000;
 
 export interface ClaimHost {
-  readonly state: AgentState;
+  readonly state: AgentView;
   readonly turn: SyncContext['turn'];
 }
 
@@ -33,8 +37,7 @@ export function draContext({ state, turn }: ClaimHost): DraContext {
 
 /** null: this node has no claims. */
 export function claimsOfPods(host: ClaimHost): ClaimsOfPods | null {
-  const { state } = host;
-  const { dra } = state;
+  const { dra } = draManagerState(host.state);
   if (dra === null) return null;
   return {
     prepare: (pod) => begin(dra, pod.metadata.uid ?? '', () => beginPrepare(dra, pod, draContext(host))),
@@ -67,38 +70,37 @@ function progress({ tasks }: DraManager, uid: string): ClaimProgress {
 }
 
 function taskEnded({ state, turn }: ClaimHost, task: DraTask): void {
-  const { dra, runs, backlog, housekeeping, api } = state;
+  const { dra, runs } = draManagerState(state);
   const { kind, podUid, error } = task;
   if (dra === null) return;
   if (error !== null) turn.log('error', kind === 'prepare' ? 'Failed to prepare dynamic resources' : 'Failed to unprepare dynamic resources', { podUID: podUid, err: error });
   if (kind === 'prepare' && error !== null) dra.failedPods.add(podUid);
   else dra.failedPods.delete(podUid);
   // Status writes held back for its claims may be sent now.
-  if (kind === 'unprepare' && error === null && state.statuses.has(podUid)) api?.statusWrites.queue.add(podUid);
+  if (kind === 'unprepare' && error === null) queueStatusWrite(state, podUid);
   if (runs.has(podUid)) {
-    backlog.woken.add(podUid);
+    resumeRuns(state, [podUid]);
     turn.wakeAt(claimsAddress, turn.now);
     return;
   }
   dra.tasks.delete(podUid);
-  if (kind === 'unprepare' && error !== null) housekeeping.passAt = Math.min(housekeeping.passAt ?? Number.POSITIVE_INFINITY, turn.now + reconcilePeriod);
+  if (kind === 'unprepare' && error !== null) requestPassBy(state, turn.now + reconcilePeriod);
 }
 
 /** The pod must not be removed from the API while a driver still holds a claim for it. */
-export function hasClaims({ dra }: AgentState, uid: string): boolean {
+export function hasClaims({ dra }: AgentView, uid: string): boolean {
   return dra !== null && dra.claims.size > 0 && claimsKeptFor(dra, uid).length > 0;
 }
 
 /** A driver that came or went: pods that could not get their claims try again. */
 export function draDriverChanged({ state, turn }: ClaimHost): void {
-  const { dra, backlog } = state;
-  for (const uid of dra?.failedPods ?? []) backlog.syncs.add(uid);
-  if (backlog.syncs.size > 0) turn.wakeAt(claimsAddress, turn.now);
+  requestSyncs(state, state.dra?.failedPods ?? []);
+  if (state.backlog.syncs.size > 0) turn.wakeAt(claimsAddress, turn.now);
 }
 
 /** Unprepares claims of pods that are completely removed, for any reason. */
 export function unprepareOrphans(host: ClaimHost, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
-  const { state } = host;
+  const state = draManagerState(host.state);
   const { dra } = state;
   if (dra === null) return;
   for (const uid of dra.failedPods) if (!state.pods.pods.has(uid)) dra.failedPods.delete(uid);
@@ -106,7 +108,7 @@ export function unprepareOrphans(host: ClaimHost, known: ReadonlyMap<string, Kno
   for (const uid of uids) if (!isNeeded(state, uid, known, running) && !dra.tasks.has(uid)) beginUnprepare(dra, uid, draContext(host));
 }
 
-function isNeeded(state: AgentState, uid: string, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): boolean {
+function isNeeded(state: AgentView, uid: string, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): boolean {
   if (state.runs.has(uid) || running.has(uid) || state.admission.pending.has(uid)) return true;
   const worker = known.get(uid);
   if (worker !== undefined) return worker.state !== 'terminated';

@@ -3,18 +3,18 @@ import { draFileReplied, planDraFile } from '../../dra-manager/dra-file.js';
 import { type DraManager, draFileAddress, draTaskMachine } from '../../dra-manager/dra-state.js';
 import { claimRead, claimsPrepared, claimsUnprepared } from '../../dra-manager/dra-tasks.js';
 import { assert } from '../../kernel/assert.js';
-import type { AgentContext } from '../agent-context.js';
 import { type AgentPart, whenSettled } from '../part.js';
 import { drain } from '../sync-loop/sync-loop.js';
 import { claimsAddress, draContext } from './claims.js';
+import type { DraManagerContext } from './slice.js';
 
-function draOf({ state: { dra } }: AgentContext): DraManager {
+function draOf({ state: { dra } }: DraManagerContext): DraManager {
   assert(dra !== null, 'an answer came for claims of a node that has none');
   return dra;
 }
 
 /** `pkg/kubelet/cm/dra`. */
-export const draManager: AgentPart = {
+export const draManager: AgentPart<'draManager'> = {
   name: 'draManager',
   settle: (context) => {
     const { dra } = context.state;

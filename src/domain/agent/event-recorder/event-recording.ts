@@ -8,14 +8,15 @@ import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js'
 import { type EventReply, eventReplied, eventsWoken, recordEvent } from '../../events/event-recorder.js';
 import type { Address, Command, CommandFor, LogFields, LogLevel, Turn } from '../../kernel/machine.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import { ownNode } from '../reflectors/api-state.js';
+import { type EventRecorderContext, eventRecorderState } from './slice.js';
 
-export function recorderReplied({ state: { eventRecorder }, turn }: AgentContext, reply: EventReply): void {
+export function recorderReplied({ state: { eventRecorder }, turn }: EventRecorderContext, reply: EventReply): void {
   if (eventRecorder !== null) eventReplied(eventRecorder, reply, turn);
 }
 
-export function recorderWoken({ state: { eventRecorder }, turn }: AgentContext): void {
+export function recorderWoken({ state: { eventRecorder }, turn }: EventRecorderContext): void {
   if (eventRecorder !== null) eventsWoken(eventRecorder, turn);
 }
 
@@ -25,7 +26,7 @@ export function recordNodeEvent({ state, turn }: AgentContext, event: Omit<Event
 }
 
 /** null: the Node is not known yet. */
-export function ownNodeUid({ nodeStatus, api }: AgentState): string | null {
+export function ownNodeUid({ nodeStatus, api }: AgentView): string | null {
   return nodeStatus?.reporter.answered?.metadata.uid ?? ownNode(api)?.metadata.uid ?? null;
 }
 
@@ -33,7 +34,7 @@ export function ownNodeUid({ nodeStatus, api }: AgentState): string | null {
 export class RecordingTurn implements Turn<AgentOperations> {
   private turn: Turn<AgentOperations> | null = null;
 
-  constructor(private readonly state: AgentState) {}
+  constructor(private readonly state: AgentView) {}
 
   /** Is this turn from now on. */
   around(turn: Turn<AgentOperations>): this {
@@ -87,7 +88,7 @@ export class RecordingTurn implements Turn<AgentOperations> {
   }
 
   private record(record: EventRecord): void {
-    const { eventRecorder } = this.state;
+    const { eventRecorder } = eventRecorderState(this.state);
     if (eventRecorder !== null) recordEvent(eventRecorder, { ...record, involvedObject: this.reference(record.involvedObject) }, this.inner);
   }
 

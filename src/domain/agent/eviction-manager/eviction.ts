@@ -14,21 +14,23 @@ import { unreachable } from '../../kernel/assert.js';
 import { couldHaveRunningContainers, shouldPodBeFinished } from '../../pod-workers/queries.js';
 import { wallOffset } from '../../values/instant.js';
 import { microsPerSecond } from '../../values/time.js';
-import type { AgentContext } from '../agent-context.js';
 import { requestContainerGc } from '../container-gc/collection.js';
+import { takeCollectionDone } from '../container-gc/requests.js';
 import { pressImageCollection } from '../image-gc/image-collection.js';
+import { takeImageCollectionDone } from '../image-gc/requests.js';
 import type { AnswerOf } from '../part.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { workedOnPods } from '../pod-workers/active-pods.js';
 import { expectEnd, longestKill } from '../pod-workers/overdue-kills.js';
 import { dispatchUpdate } from '../pod-workers/worker-effects.js';
+import type { EvictionManagerContext } from './slice.js';
 
 export const evictionAddress = { machine: 'eviction', key: '' } as const;
 /** A hanging disk delays its own numbers for seconds; a hanging runtime those of the pods. */
 const summaryTimeout: Micros = 60 * microsPerSecond;
 
 /** Feeds the loop with this step's events, and plans its next wake-up. */
-export function planEviction(context: AgentContext): void {
+export function planEviction(context: EvictionManagerContext): void {
   const { state, turn } = context;
   const { eviction } = state;
   if (!isEvictionLoopNeeded(state.settings.eviction) || state.relist.newest === null) return;
@@ -39,7 +41,7 @@ export function planEviction(context: AgentContext): void {
   turn.wakeAt(evictionAddress, Math.max(at, turn.now));
 }
 
-export function evictionWoken(context: AgentContext): void {
+export function evictionWoken(context: EvictionManagerContext): void {
   const { state, turn } = context;
   const { eviction } = state;
   eviction.plannedAt = null;
@@ -52,7 +54,7 @@ export function evictionWoken(context: AgentContext): void {
     }
 }
 
-export function summaryReplied(context: AgentContext, { outcome }: AnswerOf<'nodeStats.summary'>): void {
+export function summaryReplied(context: EvictionManagerContext, { outcome }: AnswerOf<'nodeStats.summary'>): void {
   if (!outcome.ok) {
     context.turn.log('error', 'Eviction manager: failed to get summary stats', { err: outcome.error.message });
     happen(context, { type: 'not-measured' });
@@ -68,15 +70,10 @@ export function summaryReplied(context: AgentContext, { outcome }: AnswerOf<'nod
 }
 
 /** The event that the loop waits for, if it has occurred; null: none. */
-function nextLoopEvent({ state }: AgentContext): EvictionLoopEvent | null {
+function nextLoopEvent({ state }: EvictionManagerContext): EvictionLoopEvent | null {
   const { phase } = state.eviction.loop;
   if (phase.kind === 'reclaiming') {
-    for (const round of [state.collection, state.imageCollection]) {
-      if (round.pressed !== 'done') continue;
-      round.pressed = 'none';
-      return { type: 'reclaimed' };
-    }
-    return null;
+    return takeCollectionDone(state) || takeImageCollectionDone(state) ? { type: 'reclaimed' } : null;
   }
   if (phase.kind !== 'killing' && phase.kind !== 'cleaning') return null;
   const stopped = phase.kind === 'killing' ? phase.running.find((uid) => !couldHaveRunningContainers(state.workers, uid)) : undefined;
@@ -85,7 +82,7 @@ function nextLoopEvent({ state }: AgentContext): EvictionLoopEvent | null {
   return cleaned === undefined ? null : { type: 'cleaned', podUid: cleaned };
 }
 
-function happen(context: AgentContext, event: EvictionLoopEvent): void {
+function happen(context: EvictionManagerContext, event: EvictionLoopEvent): void {
   const { eviction, settings } = context.state;
   const before = eviction.loop;
   const { loop, actions } = stepEvictionLoop(before, event, settings.eviction, context.turn.now);
@@ -96,7 +93,7 @@ function happen(context: AgentContext, event: EvictionLoopEvent): void {
     context.turn.log('info', 'Eviction manager: unused images and containers were enough, or no pod may be evicted');
 }
 
-function act(context: AgentContext, action: EvictionAction, before: EvictionLoop): void {
+function act(context: EvictionManagerContext, action: EvictionAction, before: EvictionLoop): void {
   switch (action.kind) {
     case 'measure':
       context.turn.ask('nodeStats.summary', evictionAddress, 'summary', null, summaryTimeout);
@@ -116,12 +113,12 @@ function act(context: AgentContext, action: EvictionAction, before: EvictionLoop
   }
 }
 
-function reclaim(context: AgentContext, call: ReclaimCall): void {
+function reclaim(context: EvictionManagerContext, call: ReclaimCall): void {
   if (call === 'containers') requestContainerGc(context);
   else pressImageCollection(context);
 }
 
-function evict(context: AgentContext, { pod, gracePeriodSeconds, message, annotations, signal, condition }: Eviction, before: EvictionLoop): void {
+function evict(context: EvictionManagerContext, { pod, gracePeriodSeconds, message, annotations, signal, condition }: Eviction, before: EvictionLoop): void {
   const { state, turn } = context;
   const { eviction } = state;
   const uid = uidOf(pod);

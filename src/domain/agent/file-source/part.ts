@@ -1,16 +1,16 @@
 // Pods of the manifest path.
 import { fileSourceAddress, fileSourceOperations, fileSourceReplied, manifestsChanged, runFileSource } from '../../pod-sources/file-source.js';
-import type { AgentContext } from '../agent-context.js';
 import { type AgentPart, repliesTo } from '../part.js';
 import { sourceContext } from '../pod-config/pod-sets.js';
+import type { FileSourceContext } from './slice.js';
 
-function runFileSourceOf(context: AgentContext): void {
+function runFileSourceOf(context: FileSourceContext): void {
   const { fileSource } = context.state;
   if (fileSource !== null) runFileSource(fileSource, sourceContext(context, 'file'));
 }
 
 /** `pkg/kubelet/config/file.go`: pods of the manifest path. */
-export const fileSource: AgentPart = {
+export const fileSource: AgentPart<'fileSource'> = {
   name: 'fileSource',
   start: runFileSourceOf,
   events: {

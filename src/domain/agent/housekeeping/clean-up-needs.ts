@@ -16,9 +16,11 @@ import type { AgentContext } from '../agent-context.js';
 import { noteNodeCgroups } from '../cgroups/node-cgroups.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { noteAlignmentChange } from '../resource-managers/cpu-reconcile.js';
+import { asHousekeeping } from './slice.js';
 
 /** A pod was handed to its worker. */
-export function noteDelivered({ state }: AgentContext, op: DeliveryOp, pod: Pod): void {
+export function noteDelivered(context: AgentContext, op: DeliveryOp, pod: Pod): void {
+  const { state } = asHousekeeping(context);
   const { housekeeping, workers, pods } = state;
   noteNodeCgroups(state, uidOf(pod));
   if (isMirrorPod(pod)) {
@@ -33,7 +35,8 @@ export function noteDelivered({ state }: AgentContext, op: DeliveryOp, pod: Pod)
 }
 
 /** The worker has ended a state of the pod. */
-export function noteRunEnded({ state }: AgentContext, uid: string): void {
+export function noteRunEnded(context: AgentContext, uid: string): void {
+  const { state } = asHousekeeping(context);
   const { housekeeping, workers, pods } = state;
   noteAlignmentChange(state);
   noteNodeCgroups(state, uid);

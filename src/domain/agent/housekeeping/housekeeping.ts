@@ -9,25 +9,25 @@
 import type { Micros } from '../../../ports/micros.js';
 import type { ListedPod } from '../../../ports/model/runtime-listing.js';
 import type { Outcome } from '../../../ports/port-error.js';
-import { imagePullSucceeded } from '../../backoff/image-pull-backoff.js';
-import { collectExpiredBackoff } from '../../backoff/keyed-backoff.js';
 import { keepTries, mayTry, nextTryAt, tryFailed, trySucceeded } from '../../backoff/retry-pauses.js';
 import { isPodBehind, readPodCache } from '../../pod-cache/pod-cache.js';
 import { areAllSourcesReady } from '../../pod-sources/pod-config.js';
-import { type KnownPod, syncKnownPods } from '../../pod-workers/known-pods.js';
+import type { KnownPod } from '../../pod-workers/known-pods.js';
 import { isTerminalPhase } from '../../status/phase.js';
 import { hostCallLimit } from '../../values/host-call-limit.js';
 import { podFullName } from '../../values/pod-references.js';
-import type { AgentContext } from '../agent-context.js';
-import type { AgentState } from '../agent-state.js';
+import { requestCollection } from '../container-gc/requests.js';
 import { unprepareOrphans } from '../dra-manager/claims.js';
+import { forgetPullBackoffs } from '../image-manager/requests.js';
 import { deleteOrphanMirrors } from '../mirror-client/mirror-pods.js';
+import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
 import { reallocateRestartedPod } from '../pod-admission/pod-admission.js';
 import { orphanGraceSeconds } from '../pod-config/inherited-pods.js';
 import { podAndMirror, uidOf } from '../pod-manager/pod-index.js';
 import { isActive } from '../pod-workers/active-pods.js';
 import { forgetFinishedPod } from '../pod-workers/ended-pods.js';
+import { forgetCrashLoops, syncWorkers } from '../pod-workers/requests.js';
 import { dispatchUpdate, withEffects } from '../pod-workers/worker-effects.js';
 import { asideUids, isAside } from '../set-aside/aside-pods.js';
 import { bringBackGone } from '../set-aside/set-aside.js';
@@ -36,13 +36,14 @@ import { forgetStatusWrites, queueStatusWrite } from '../status-manager/status-w
 import { loopProblem } from '../sync-loop/sync-loop.js';
 import { releaseOrphanRanges } from '../user-namespace-manager/user-namespace-ranges.js';
 import { removeOrphanDirectory } from './orphan-directories.js';
+import { type HousekeepingContext, housekeepingState } from './slice.js';
 
 export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
 const period: Micros = 2_000_000;
 const pass = 'pass';
 
 /** Plans the next pass if needed. */
-export function planHousekeeping(context: AgentContext): void {
+export function planHousekeeping(context: HousekeepingContext): void {
   const { phase, dirty, lastAt, passAt, retries } = context.state.housekeeping;
   if (phase !== 'idle') return;
   const retryAt = nextTryAt(retries);
@@ -52,7 +53,7 @@ export function planHousekeeping(context: AgentContext): void {
   context.turn.wakeAt(housekeepingAddress, Math.max(lastAt + period, failedUntil, earliest, context.turn.now));
 }
 
-export function beginHousekeeping(context: AgentContext): void {
+export function beginHousekeeping(context: HousekeepingContext): void {
   const { state, turn } = context;
   const { housekeeping } = state;
   if (housekeeping.phase !== 'idle') return;
@@ -70,18 +71,18 @@ export function beginHousekeeping(context: AgentContext): void {
   turn.ask('podDirectories.list', housekeepingAddress, 'directories', null, hostCallLimit);
 }
 
-export function cgroupsListed(context: AgentContext, { outcome }: AnswerOf<'podCgroups.list'>): void {
+export function cgroupsListed(context: HousekeepingContext, { outcome }: AnswerOf<'podCgroups.list'>): void {
   if (outcome.ok) context.state.housekeeping.cgroups = outcome.value;
   listed(context, outcome);
 }
 
-export function directoriesListed(context: AgentContext, { outcome }: AnswerOf<'podDirectories.list'>): void {
+export function directoriesListed(context: HousekeepingContext, { outcome }: AnswerOf<'podDirectories.list'>): void {
   if (outcome.ok) context.state.housekeeping.directories = outcome.value;
   listed(context, outcome);
 }
 
 /** One of the two listings came. The other one may have ended the pass, or may still be in flight from a pass that ended. */
-function listed(context: AgentContext, outcome: Outcome<unknown>): void {
+function listed(context: HousekeepingContext, outcome: Outcome<unknown>): void {
   const { housekeeping, settings } = context.state;
   if (!outcome.ok) {
     passFailed(context, outcome.error.message);
@@ -92,7 +93,7 @@ function listed(context: AgentContext, outcome: Outcome<unknown>): void {
   context.turn.ask('runtime.listPods', housekeepingAddress, 'running', { uid: null }, settings.runtimeRequestTimeout);
 }
 
-export function runningListed(context: AgentContext, { outcome }: AnswerOf<'runtime.listPods'>): void {
+export function runningListed(context: HousekeepingContext, { outcome }: AnswerOf<'runtime.listPods'>): void {
   const { housekeeping } = context.state;
   if (!outcome.ok) {
     passFailed(context, outcome.error.message);
@@ -104,14 +105,14 @@ export function runningListed(context: AgentContext, { outcome }: AnswerOf<'runt
   trySucceeded(housekeeping.retries, pass);
 }
 
-function passFailed({ state: { housekeeping }, turn }: AgentContext, err: string): void {
+function passFailed({ state: { housekeeping }, turn }: HousekeepingContext, err: string): void {
   turn.log('error', 'Failed cleaning pods', { err });
   housekeeping.phase = 'idle';
   housekeeping.dirty = true;
   tryFailed(housekeeping.retries, pass, turn.now);
 }
 
-export function cgroupDestroyed({ state, turn }: AgentContext, { slot, outcome }: AnswerOf<'podCgroups.destroy'>): void {
+export function cgroupDestroyed({ state, turn }: HousekeepingContext, { slot, outcome }: AnswerOf<'podCgroups.destroy'>): void {
   const { retries } = state.housekeeping;
   if (outcome.ok) {
     trySucceeded(retries, slot);
@@ -121,7 +122,7 @@ export function cgroupDestroyed({ state, turn }: AgentContext, { slot, outcome }
   turn.log('warn', 'Orphaned pod found, but failed to remove it', { err: outcome.error.message, subject: slot });
 }
 
-function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
+function cleanUp(context: HousekeepingContext, running: readonly ListedPod[]): void {
   const { state, turn } = context;
   bringBackGone(context);
   const aside = asideUids(state);
@@ -129,10 +130,10 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   let known = new Map<string, KnownPod>();
   // From the first pass on, unknown pods may be collected.
   const isFirst = !state.workers.synced;
-  if (isFirst) state.collection.dirty = true;
+  if (isFirst) requestCollection(state);
   const before = new Set(state.workers.records.keys());
   withEffects(context, (effects) => {
-    known = syncKnownPods(state.workers, wanted, turn.now, effects, true);
+    known = syncWorkers(context, wanted, effects);
   });
   for (const uid of before) if (!state.workers.records.has(uid)) forgetFinishedPod(context, uid);
   const isKnown = (uid: string): boolean => wanted.has(uid) || known.has(uid);
@@ -154,13 +155,13 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   finishRejected(context, known, runningUids);
   killUnknown(context, known, running);
   removeCgroups(context, known);
-  collectExpiredBackoff(state.crashLoop, turn.now);
-  imagePullSucceeded(state.images.backoff, turn.now);
+  forgetCrashLoops(state, turn.now);
+  forgetPullBackoffs(state, turn.now);
   forgetRetries(state);
 }
 
 /** Deleted pods that ended long ago, without worker and containers: their worker only has to send the last status. */
-function finishRejected(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+function finishRejected(context: HousekeepingContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
   for (const pod of context.state.pods.pods.values()) {
     const uid = uidOf(pod);
     if (pod.metadata.deletionTimestamp === undefined || !isTerminalPhase(pod.status?.phase) || known.has(uid) || running.has(uid)) continue;
@@ -168,7 +169,7 @@ function finishRejected(context: AgentContext, known: ReadonlyMap<string, KnownP
   }
 }
 
-function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: readonly ListedPod[]): void {
+function killUnknown(context: HousekeepingContext, known: ReadonlyMap<string, KnownPod>, running: readonly ListedPod[]): void {
   for (const { uid, name, namespace } of running) {
     if (known.has(uid) || context.state.workers.records.has(uid) || isAside(context.state, uid)) continue;
     // Its containers are not known yet; another pass is requested once they are.
@@ -181,7 +182,7 @@ function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>
   }
 }
 
-function removeDirectories(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+function removeDirectories(context: HousekeepingContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
   const { state } = context;
   state.housekeeping.orphansSeen = 0;
   // A directory that vanished during the survey of earlier agents' volumes leaves them known.
@@ -195,7 +196,7 @@ function removeDirectories(context: AgentContext, known: ReadonlyMap<string, Kno
   }
 }
 
-function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPod>): void {
+function removeCgroups(context: HousekeepingContext, known: ReadonlyMap<string, KnownPod>): void {
   const { state, turn } = context;
   const { cgroups, retries } = state.housekeeping;
   for (const { uid, name } of cgroups ?? []) {
@@ -210,7 +211,8 @@ function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPo
 }
 
 /** Removed objects need no retry. */
-function forgetRetries({ housekeeping, volumes }: AgentState): void {
+function forgetRetries(given: AgentView): void {
+  const { housekeeping, volumes } = housekeepingState(given);
   const there = new Set<string>();
   for (const { uid } of housekeeping.cgroups ?? []) there.add(`cgroup/${uid}`);
   for (const uid of [...(housekeeping.directories ?? []), ...volumes.held.keys()]) there.add(`directory/${uid}`);

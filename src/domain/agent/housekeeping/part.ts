@@ -4,7 +4,7 @@ import { beginHousekeeping, cgroupDestroyed, cgroupsListed, directoriesListed, h
 import { orphanMachine, orphanRemoved } from './orphan-directories.js';
 
 /** `HandlePodCleanups` of `pkg/kubelet/kubelet_pods.go`. */
-export const housekeeping: AgentPart = {
+export const housekeeping: AgentPart<'housekeeping'> = {
   name: 'housekeeping',
   settle: planHousekeeping,
   machines: {

@@ -28,10 +28,12 @@ import { assert } from '../../kernel/assert.js';
 import { fullImageName, parseImageReference } from '../../values/image-reference.js';
 import { instantAfter } from '../../values/instant.js';
 import type { AgentContext } from '../agent-context.js';
+import { forgetPullRecord } from '../image-manager/requests.js';
 import type { AnswerOf } from '../part.js';
 import { asideImages } from '../set-aside/set-aside.js';
 import { loopProblem } from '../sync-loop/sync-loop.js';
 import type { ImageCollectionState } from './image-collection-state.js';
+import { asImageGC, type ImageGCContext } from './slice.js';
 
 export const imageCollectionAddress = { machine: 'image-collection', key: '' } as const;
 const period: Micros = 300_000_000;
@@ -41,14 +43,14 @@ const unknownPause: Micros = 10_000_000;
 const usageTimeout: Micros = 2_000_000;
 
 /** Plans the next round; the first begins when the runtime's containers are known. */
-export function planImageCollection({ state, turn }: AgentContext): void {
+export function planImageCollection({ state, turn }: ImageGCContext): void {
   const { imageCollection: collection } = state;
   if (collection.phase !== 'idle' || collection.planned || state.relist.newest === null || !isImageGcEnabled(state.settings.imageGc)) return;
   collection.planned = true;
   turn.wakeAt(imageCollectionAddress, turn.now);
 }
 
-export function beginImageCollection(context: AgentContext): void {
+export function beginImageCollection(context: ImageGCContext): void {
   const { state, turn } = context;
   const { imageCollection: collection } = state;
   // The runtime's containers are not known well enough, it is unusable, or the eviction loop's round is in progress.
@@ -59,7 +61,7 @@ export function beginImageCollection(context: AgentContext): void {
 
 export const imageCollectionOperations = ['runtime.listPods', 'images.list', 'images.fsInfo', 'filesystemUsage.usage', 'images.remove', 'pullRecords.list'] as const;
 
-export function imageCollectionReplied(context: AgentContext, reply: AnswerOf<(typeof imageCollectionOperations)[number]>): void {
+export function imageCollectionReplied(context: ImageGCContext, reply: AnswerOf<(typeof imageCollectionOperations)[number]>): void {
   switch (reply.op) {
     case 'runtime.listPods':
       if (reply.outcome.ok) beginList(context, reply.outcome.value.foreignImages);
@@ -90,12 +92,13 @@ export function imageCollectionReplied(context: AgentContext, reply: AnswerOf<(t
 }
 
 /** Requests a round that removes all unused images, now or after the one in progress. `pressed` shows when it is done. */
-export function pressImageCollection(context: AgentContext): void {
+export function pressImageCollection(sender: AgentContext): void {
+  const context = asImageGC(sender);
   context.state.imageCollection.pressed = 'wanted';
   beginPressed(context);
 }
 
-function beginPressed(context: AgentContext): void {
+function beginPressed(context: ImageGCContext): void {
   const { state } = context;
   const { imageCollection: collection } = state;
   if (collection.phase !== 'idle' || collection.pressed !== 'wanted') return;
@@ -109,14 +112,14 @@ function beginPressed(context: AgentContext): void {
 }
 
 /** A round has ended, with any result. */
-function rest(context: AgentContext): void {
+function rest(context: ImageGCContext): void {
   const { imageCollection: collection } = context.state;
   collection.phase = 'idle';
   if (collection.pressed === 'on') collection.pressed = 'done';
   beginPressed(context);
 }
 
-function beginRound({ state, turn }: AgentContext): void {
+function beginRound({ state, turn }: ImageGCContext): void {
   const { imageCollection: collection } = state;
   collection.phase = 'containers';
   collection.startedAt = turn.now;
@@ -124,14 +127,14 @@ function beginRound({ state, turn }: AgentContext): void {
   turn.ask('runtime.listPods', imageCollectionAddress, 'containers', { uid: null }, state.settings.runtimeRequestTimeout);
 }
 
-function beginList({ state, turn }: AgentContext, foreign: readonly string[]): void {
+function beginList({ state, turn }: ImageGCContext, foreign: readonly string[]): void {
   const { imageCollection: collection } = state;
   collection.phase = 'list';
   collection.foreign = foreign;
   turn.ask('images.list', imageCollectionAddress, 'list', null, state.settings.runtimeRequestTimeout);
 }
 
-function listed(context: AgentContext, listedImages: readonly RuntimeImage[]): void {
+function listed(context: ImageGCContext, listedImages: readonly RuntimeImage[]): void {
   const { state } = context;
   const images = listedImages.filter((image) => image.id !== '');
   for (const image of listedImages) if (image.id === '') context.nodeWarning('InvalidImageID', `ImageID is not valid, skipping, image: ${nameOf(image)}`);
@@ -148,7 +151,7 @@ function listed(context: AgentContext, listedImages: readonly RuntimeImage[]): v
 }
 
 /** Begins the next step of the round, or ends it. */
-function advance(context: AgentContext): void {
+function advance(context: ImageGCContext): void {
   const { state, turn } = context;
   const { imageCollection: collection } = state;
   for (;;) {
@@ -173,7 +176,7 @@ function advance(context: AgentContext): void {
   }
 }
 
-function fsInfoSaid(context: AgentContext, filesystems: readonly { readonly mountpoint: string }[]): void {
+function fsInfoSaid(context: ImageGCContext, filesystems: readonly { readonly mountpoint: string }[]): void {
   const [first] = filesystems;
   if (first === undefined) {
     end(context, { error: 'imageFs information is unavailable', event: null, isComplete: false });
@@ -183,14 +186,14 @@ function fsInfoSaid(context: AgentContext, filesystems: readonly { readonly moun
   context.turn.ask('filesystemUsage.usage', imageCollectionAddress, 'usage', { path: first.mountpoint }, usageTimeout);
 }
 
-function measured(context: AgentContext, capacityBytes: bigint, availableBytes: bigint): void {
+function measured(context: ImageGCContext, capacityBytes: bigint, availableBytes: bigint): void {
   const { imageCollection: collection } = context.state;
   assert(collection.run !== null, 'no round of image collection is on');
   collection.run = afterImageFsMeasurement(collection.run, capacityBytes, availableBytes);
   advance(context);
 }
 
-function removed(context: AgentContext, id: string, error: string | null): void {
+function removed(context: ImageGCContext, id: string, error: string | null): void {
   const { imageCollection: collection } = context.state;
   assert(collection.run !== null, 'no round of image collection is on');
   collection.run = afterImageRemoval(collection.run, error);
@@ -202,7 +205,7 @@ function removed(context: AgentContext, id: string, error: string | null): void 
   advance(context);
 }
 
-function end(context: AgentContext, { error, event, isComplete }: ImageGcOutcome): void {
+function end(context: ImageGCContext, { error, event, isComplete }: ImageGcOutcome): void {
   const { state, turn } = context;
   const { imageCollection: collection } = state;
   collection.run = null;
@@ -223,19 +226,19 @@ function end(context: AgentContext, { error, event, isComplete }: ImageGcOutcome
 }
 
 /** The pull record of a removed image is useless. */
-function removeRecord({ state, turn }: AgentContext, text: string): void {
+function removeRecord({ state, turn }: ImageGCContext, text: string): void {
   const { present, startedAt }: ImageCollectionState = state.imageCollection;
   const began = instantAfter(turn.wall, startedAt - turn.now);
   const record = readPulledRecord(text)?.record ?? null;
   if (record === null) return;
   const remaining = new Set([...present.values()].flatMap(({ id, repoDigests }) => [id, ...repoDigests]));
   if (!isPullRecordGarbage(record, remaining, began)) return;
-  state.images.records.records.delete(record.imageRef);
+  forgetPullRecord(state, record.imageRef);
   turn.tell('pullRecords.remove', { kind: 'pulled', name: pullRecordFileName(record.imageRef) });
 }
 
 /** Pods whose containers in the runtime are not known. */
-function isLookDue({ state }: AgentContext): boolean {
+function isLookDue({ state }: ImageGCContext): boolean {
   const { newest } = state.relist;
   return newest === null || newest.pods.some(({ uid }) => state.cache.entries.get(uid)?.cached.kind !== 'status');
 }
@@ -246,7 +249,7 @@ function nameOf({ repoTags, repoDigests }: RuntimeImage): string {
 }
 
 /** The ids of those of the images that something uses. */
-function usedImages({ state }: AgentContext, images: readonly RuntimeImage[]): string[] {
+function usedImages({ state }: ImageGCContext, images: readonly RuntimeImage[]): string[] {
   const ofAside = asideImages(state);
   if (ofAside === null) return images.map(({ id }) => id);
   const names = new Set<string>(ofAside);

@@ -3,7 +3,7 @@ import { type AgentPart, repliesTo } from '../part.js';
 import { beginImageCollection, imageCollectionAddress, imageCollectionOperations, imageCollectionReplied, planImageCollection } from './image-collection.js';
 
 /** `pkg/kubelet/images/image_gc_manager.go`. */
-export const imageGC: AgentPart = {
+export const imageGC: AgentPart<'imageGC'> = {
   name: 'imageGC',
   settle: planImageCollection,
   machines: {

@@ -5,7 +5,7 @@ import { askForImages, credentialPluginReplied, imagesListed, nodeConfigRead, re
 import { type AgentPart, repliesTo } from '../part.js';
 
 /** `pkg/kubelet/images`: presence, pulls, records of pulls, credentials. */
-export const imageManager: AgentPart = {
+export const imageManager: AgentPart<'imageManager'> = {
   name: 'imageManager',
   start: startImageStore,
   events: {

@@ -18,10 +18,12 @@ import { isMirrorPod, isStaticPod } from '../../values/pod-kind.js';
 import { podFullNameOf } from '../../values/pod-references.js';
 import { isNewerVersion } from '../../values/resource-version.js';
 import type { AgentContext } from '../agent-context.js';
+import { requestCleanUp } from '../housekeeping/requests.js';
 import type { AnswerOf } from '../part.js';
 import { orphanMirrors, uidOf } from '../pod-manager/pod-index.js';
 import type { ApiState } from '../reflectors/api-state.js';
 import { cachedObject, ownNode } from '../reflectors/api-state.js';
+import { asMirrorClient, type MirrorClientContext } from './slice.js';
 
 const timeout: Micros = 60_000_000;
 const shortestPause: Micros = 1_000_000;
@@ -40,7 +42,8 @@ export function reconcileAllMirrors(context: AgentContext): void {
 }
 
 /** A pod of the API came, changed or went that is a mirror. */
-export function mirrorShown(context: AgentContext, mirror: Pod, isGone: boolean): void {
+export function mirrorShown(sender: AgentContext, mirror: Pod, isGone: boolean): void {
+  const context = asMirrorClient(sender);
   const { api, pods } = context.state;
   if (api === null || !isMirrorPod(mirror)) return;
   const fullName = podFullNameOf(mirror);
@@ -52,7 +55,8 @@ export function mirrorShown(context: AgentContext, mirror: Pod, isGone: boolean)
 }
 
 /** Compares a static pod with its mirror and does the next thing about it. */
-export function reconcileMirror(context: AgentContext, pod: Pod): void {
+export function reconcileMirror(sender: AgentContext, pod: Pod): void {
+  const context = asMirrorClient(sender);
   const { state, turn } = context;
   const { api, workers } = state;
   const fullName = podFullNameOf(pod);
@@ -72,18 +76,19 @@ export function reconcileMirror(context: AgentContext, pod: Pod): void {
 }
 
 /** The pod runs again under its UID, and its mirror's container statuses can't be reverted. */
-function showsEarlierLife({ state }: AgentContext, pod: Pod, mirror: Pod): boolean {
+function showsEarlierLife({ state }: MirrorClientContext, pod: Pod, mirror: Pod): boolean {
   const status = state.statuses.get(uidOf(pod))?.status;
   return status !== undefined && illegalTransition(pod, mirror.status ?? {}, status) !== null;
 }
 
 /** Until it has ended its mirror is unchanged; afterwards it is reported as ended. */
-function isTerminating({ terminatingAt, terminatedAt }: PodWorkerRecord): boolean {
+function isTerminating({ terminatingAt, terminatedAt }: Pick<PodWorkerRecord, 'terminatingAt' | 'terminatedAt'>): boolean {
   return terminatingAt !== null && terminatedAt === null;
 }
 
 /** Deletes the mirrors of removed static pods. Not before every source has been read. */
-export function deleteOrphanMirrors(context: AgentContext): void {
+export function deleteOrphanMirrors(sender: AgentContext): void {
+  const context = asMirrorClient(sender);
   const { state, turn } = context;
   if (state.api === null) return;
   for (const mirror of orphanMirrors(state.pods)) {
@@ -96,7 +101,7 @@ export function deleteOrphanMirrors(context: AgentContext): void {
     for (const fullName of kept.keys()) if (!state.pods.mirrorsByFullName.has(fullName) && !state.pods.podsByFullName.has(fullName)) kept.delete(fullName);
 }
 
-export function mirrorCreated(context: AgentContext, fullName: string, { outcome }: AnswerOf<'apiWriter.create'>): void {
+export function mirrorCreated(context: MirrorClientContext, fullName: string, { outcome }: AnswerOf<'apiWriter.create'>): void {
   const { api } = context.state;
   assert(api !== null, 'a mirror pod was created without an apiserver', fullName);
   if (!outcome.ok) {
@@ -108,10 +113,10 @@ export function mirrorCreated(context: AgentContext, fullName: string, { outcome
   // The watch may have been faster.
   if (seen !== resourceVersion && !isNewerVersion(seen, resourceVersion)) api.mirrors.made.set(fullName, uid);
   // Its pod was removed during the creation: a check for such mirrors meanwhile has skipped this one.
-  if (!reconciled(context, api, fullName)) context.state.housekeeping.dirty = true;
+  if (!reconciled(context, api, fullName)) requestCleanUp(context.state);
 }
 
-export function mirrorDeleted(context: AgentContext, fullName: string, { outcome }: AnswerOf<'apiWriter.delete'>): void {
+export function mirrorDeleted(context: MirrorClientContext, fullName: string, { outcome }: AnswerOf<'apiWriter.delete'>): void {
   const { api } = context.state;
   assert(api !== null, 'a mirror pod was deleted without an apiserver', fullName);
   const asked = api.mirrors.deleting.get(fullName);
@@ -134,9 +139,9 @@ export function mirrorDeleted(context: AgentContext, fullName: string, { outcome
 }
 
 /** A request succeeded: the next one, if any. False: no static pod of this name is left. */
-function reconciled(context: AgentContext, api: ApiState, fullName: string): boolean {
+function reconciled(context: MirrorClientContext, { mirrors }: Pick<ApiState, 'mirrors'>, fullName: string): boolean {
   const { state, turn } = context;
-  api.mirrors.pauses.delete(fullName);
+  mirrors.pauses.delete(fullName);
   turn.wakeAt(addressOf(fullName), null);
   const pod = state.pods.podsByFullName.get(fullName);
   if (pod === undefined || !isStaticPod(pod)) return false;
@@ -145,18 +150,18 @@ function reconciled(context: AgentContext, api: ApiState, fullName: string): boo
 }
 
 /** Time for another try. */
-export function mirrorWoken(context: AgentContext, fullName: string): void {
+export function mirrorWoken(context: MirrorClientContext, fullName: string): void {
   const pod = context.state.pods.podsByFullName.get(fullName);
   if (pod !== undefined && isStaticPod(pod)) reconcileMirror(context, pod);
-  else context.state.housekeeping.dirty = true;
+  else requestCleanUp(context.state);
 }
 
-function failed(context: AgentContext, fullName: string, what: string, err: string): void {
+function failed(context: MirrorClientContext, fullName: string, what: string, err: string): void {
   context.turn.log('error', what, { pod: fullName, err });
   pause(context, fullName);
 }
 
-function pause({ state, turn }: AgentContext, fullName: string): void {
+function pause({ state, turn }: MirrorClientContext, fullName: string): void {
   const pauses = state.api?.mirrors.pauses;
   if (pauses === undefined) return;
   const micros = Math.min(Math.max(2 * (pauses.get(fullName) ?? 0), shortestPause), longestPause);
@@ -166,7 +171,7 @@ function pause({ state, turn }: AgentContext, fullName: string): void {
 
 const pods = { resource: { group: '', version: 'v1', plural: 'pods' }, client: 'main' } as const;
 
-function deleteMirror(context: AgentContext, mirror: Pod): void {
+function deleteMirror(context: MirrorClientContext, mirror: Pod): void {
   const { turn } = context;
   const fullName = podFullNameOf(mirror);
   const { name, namespace = '', uid = '' } = mirror.metadata;
@@ -176,7 +181,7 @@ function deleteMirror(context: AgentContext, mirror: Pod): void {
 }
 
 /** The mirror in the API, if known; one that was just deleted no longer counts. */
-function shownMirror({ state: { api } }: AgentContext, fullName: string): Pod | null {
+function shownMirror({ state: { api } }: MirrorClientContext, fullName: string): Pod | null {
   const underscore = fullName.lastIndexOf('_');
   const shown = cachedObject(api, 'pods', fullName.slice(underscore + 1), fullName.slice(0, underscore)) as Pod | null;
   if (shown === null || !isMirrorPod(shown)) return null;
@@ -184,7 +189,8 @@ function shownMirror({ state: { api } }: AgentContext, fullName: string): Pod | 
 }
 
 /** The node's pods have been listed: awaited mirrors are among them or never appear. */
-export function mirrorsListed({ state }: AgentContext): void {
+export function mirrorsListed(context: AgentContext): void {
+  const { state } = asMirrorClient(context);
   state.api?.mirrors.made.clear();
   state.api?.mirrors.unmade.clear();
 }

@@ -4,14 +4,16 @@ import type { AgentContext } from '../agent-context.js';
 import { withRuntimeFacts } from '../runtime-state/runtime-facts.js';
 import { syncPods } from '../sync-loop/sync-loop.js';
 import { warnOfNode } from './node-warnings.js';
+import { asNodeFacts, type NodeFactsContext } from './slice.js';
 
-export function beginNodeFacts(context: AgentContext): void {
+export function beginNodeFacts(context: NodeFactsContext): void {
   Object.assign(context.state, { startedAt: context.turn.now, loopEnteredAt: context.turn.now });
   warnOfNode(context, null);
 }
 
 /** @param facts of the host, or the previous ones with what is new */
-export function takeNodeFacts(context: AgentContext, facts: NodeFacts): void {
+export function takeNodeFacts(sender: AgentContext, facts: NodeFacts): void {
+  const context = asNodeFacts(sender);
   const { state } = context;
   const before = state.nodeFacts;
   state.nodeFacts = withRuntimeFacts(state, { ...facts, ...state.nodeStatus?.overlay });

@@ -3,7 +3,7 @@
 import type { NodeFacts } from '../../containers/node-facts.js';
 import { resolvConfEvents } from '../../dns/pod-dns.js';
 import { type OomKill, systemOomMessage, systemOomReason } from '../../oom/oom-parser.js';
-import type { AgentContext } from '../agent-context.js';
+import type { NodeFactsContext } from './slice.js';
 
 const migration = 'https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
 const cgroupV1Text = `cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at ${migration}`;
@@ -12,7 +12,7 @@ const swappedText =
   'The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.';
 
 /** @param before the facts that were known until now; null: none, the agent starts */
-export function warnOfNode(context: AgentContext, before: NodeFacts | null): void {
+export function warnOfNode(context: NodeFactsContext, before: NodeFacts | null): void {
   const { nodeFacts } = context.state;
   if (before === null && nodeFacts.cgroupVersion === 1) context.nodeWarning('CgroupV1', cgroupV1Text);
   if (before === null && nodeFacts.memoryVolumesMaySwap) context.nodeWarning('PossibleMemoryBackedVolumesOnDisk', swappedText);
@@ -21,7 +21,7 @@ export function warnOfNode(context: AgentContext, before: NodeFacts | null): voi
 }
 
 /** A cgroup that hit its own limit is its container's affair. */
-export function recordOomKill(context: AgentContext, kill: OomKill): void {
+export function recordOomKill(context: NodeFactsContext, kill: OomKill): void {
   const message = systemOomMessage(kill);
   if (message !== null) context.nodeWarning(systemOomReason, message);
 }

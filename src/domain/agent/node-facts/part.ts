@@ -4,7 +4,7 @@ import { beginNodeFacts, takeNodeFacts } from './node-facts.js';
 import { recordOomKill } from './node-warnings.js';
 
 /** What is known of the node; `pkg/kubelet/oom`. */
-export const nodeFacts: AgentPart = {
+export const nodeFacts: AgentPart<'nodeFacts'> = {
   name: 'nodeFacts',
   start: beginNodeFacts,
   events: {

@@ -4,7 +4,7 @@ import { type AgentPart, repliesTo } from '../part.js';
 import { beginLease, nodeLeaseReplied, nodeLeaseWoken } from './node-lease.js';
 
 /** `pkg/kubelet/nodelease` of `component-helpers`. */
-export const nodeLease: AgentPart = {
+export const nodeLease: AgentPart<'nodeLease'> = {
   name: 'nodeLease',
   start: beginLease,
   machines: {

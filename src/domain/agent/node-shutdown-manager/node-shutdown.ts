@@ -9,41 +9,41 @@ import { shutdownStatus } from '../../node-shutdown/shutdown-groups.js';
 import { advanceManager, type ShutdownAction, type ShutdownDecision, type ShutdownEvent, shutdownReason, stepShutdown } from '../../node-shutdown/shutdown-manager.js';
 import { couldHaveRunningContainers } from '../../pod-workers/queries.js';
 import { formatRfc3339Micros } from '../../values/time.js';
-import type { AgentContext } from '../agent-context.js';
 import type { AnswerOf } from '../part.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { workedOnPods } from '../pod-workers/active-pods.js';
 import { expectEnd } from '../pod-workers/overdue-kills.js';
 import { dispatchUpdate } from '../pod-workers/worker-effects.js';
+import type { NodeShutdownManagerContext } from './slice.js';
 
 export const nodeShutdownAddress = { machine: 'node-shutdown', key: '' } as const;
 /** Several calls to init, each of which may take 25 s. */
 const inhibitTimeout: Micros = 120_000_000;
 
-export function beginNodeShutdown(context: AgentContext): void {
+export function beginNodeShutdown(context: NodeShutdownManagerContext): void {
   happen(context, { type: 'begun' });
 }
 
-export function shutdownSignalled(context: AgentContext, active: boolean): void {
+export function shutdownSignalled(context: NodeShutdownManagerContext, active: boolean): void {
   happen(context, { type: 'signal', active, pods: workedOnPods(context.state) });
 }
 
-export function shutdownSignalsLost(context: AgentContext): void {
+export function shutdownSignalsLost(context: NodeShutdownManagerContext): void {
   happen(context, { type: 'lost' });
 }
 
-export function nodeShutdownWoken(context: AgentContext): void {
+export function nodeShutdownWoken(context: NodeShutdownManagerContext): void {
   context.state.shutdown.plannedAt = null;
   happen(context, { type: 'woken' });
 }
 
-export function inhibitReplied(context: AgentContext, { outcome }: AnswerOf<'nodeShutdown.inhibit'>): void {
+export function inhibitReplied(context: NodeShutdownManagerContext, { outcome }: AnswerOf<'nodeShutdown.inhibit'>): void {
   askNext(context);
   if (!outcome.ok) happen(context, { type: 'refused', message: outcome.error.message });
   else happen(context, { type: 'inhibited', shuttingDown: outcome.value.shuttingDown, pods: workedOnPods(context.state) });
 }
 
-export function recordRead(context: AgentContext, answer: AnswerOf<'nodeShutdown.readRecord'>): void {
+export function recordRead(context: NodeShutdownManagerContext, answer: AnswerOf<'nodeShutdown.readRecord'>): void {
   shutdownStepReplied(context, answer);
   const { outcome } = answer;
   const read = outcome.ok && outcome.value !== null ? parseShutdownState(outcome.value) : null;
@@ -52,13 +52,16 @@ export function recordRead(context: AgentContext, answer: AnswerOf<'nodeShutdown
   else context.turn.log('error', 'Failed to read the record of the last shutdown', { err: read.error });
 }
 
-export function shutdownStepReplied(context: AgentContext, { op, outcome }: AnswerOf<'nodeShutdown.readRecord' | 'nodeShutdown.release' | 'nodeShutdown.writeRecord'>): void {
+export function shutdownStepReplied(
+  context: NodeShutdownManagerContext,
+  { op, outcome }: AnswerOf<'nodeShutdown.readRecord' | 'nodeShutdown.release' | 'nodeShutdown.writeRecord'>,
+): void {
   askNext(context);
   if (!outcome.ok) context.turn.log('error', 'A step of the shutdown of the node failed', { what: op, err: outcome.error.message });
 }
 
 /** Continues the shutdown in progress, and plans the next wake-up. */
-export function planNodeShutdown(context: AgentContext): void {
+export function planNodeShutdown(context: NodeShutdownManagerContext): void {
   const { state, turn } = context;
   const { shutdown } = state;
   if (shutdown.manager.run === null && shutdown.manager.retryAt === null) return;
@@ -69,17 +72,17 @@ export function planNodeShutdown(context: AgentContext): void {
   turn.wakeAt(nodeShutdownAddress, Math.max(decision.wakeAt, turn.now));
 }
 
-function happen(context: AgentContext, event: ShutdownEvent): void {
+function happen(context: NodeShutdownManagerContext, event: ShutdownEvent): void {
   const { state, turn } = context;
   decided(context, stepShutdown(state.shutdown.manager, event, state.settings.shutdownPriorities, turn));
 }
 
-function decided(context: AgentContext, { manager, actions }: ShutdownDecision): void {
+function decided(context: NodeShutdownManagerContext, { manager, actions }: ShutdownDecision): void {
   context.state.shutdown.manager = manager;
   for (const action of actions) act(context, action);
 }
 
-function act(context: AgentContext, action: ShutdownAction): void {
+function act(context: NodeShutdownManagerContext, action: ShutdownAction): void {
   const { state, turn } = context;
   const { shutdown } = state;
   switch (action.kind) {
@@ -114,7 +117,7 @@ function act(context: AgentContext, action: ShutdownAction): void {
 }
 
 /** The last request counts: it is sent when the previous one has been answered. */
-function askNext({ state: { shutdown }, turn }: AgentContext): void {
+function askNext({ state: { shutdown }, turn }: NodeShutdownManagerContext): void {
   const { wantedLock, unwritten } = shutdown;
   if (wantedLock !== null && !turn.inFlight(nodeShutdownAddress, 'lock')) {
     shutdown.wantedLock = null;
@@ -127,7 +130,7 @@ function askNext({ state: { shutdown }, turn }: AgentContext): void {
   }
 }
 
-function kill(context: AgentContext, pod: Pod, gracePeriodSeconds: number): void {
+function kill(context: NodeShutdownManagerContext, pod: Pod, gracePeriodSeconds: number): void {
   const { state, turn } = context;
   turn.log('info', 'Shutdown manager killing pod with gracePeriod', { podUID: uidOf(pod), gracePeriod: gracePeriodSeconds });
   const { reason = '', message = '', condition } = shutdownStatus(state.statuses.get(uidOf(pod))?.status.phase);
@@ -137,7 +140,7 @@ function kill(context: AgentContext, pod: Pod, gracePeriodSeconds: number): void
   expectEnd(context, pod, gracePeriodSeconds);
 }
 
-function isGone({ state }: AgentContext, pod: Pod): boolean {
+function isGone({ state }: NodeShutdownManagerContext, pod: Pod): boolean {
   const uid = uidOf(pod);
   return !couldHaveRunningContainers(state.workers, uid) && (state.volumes.held.get(uid)?.size ?? 0) === 0;
 }

@@ -13,7 +13,7 @@ import {
 } from './node-shutdown.js';
 
 /** `pkg/kubelet/nodeshutdown`. */
-export const nodeShutdownManager: AgentPart = {
+export const nodeShutdownManager: AgentPart<'nodeShutdownManager'> = {
   name: 'nodeShutdownManager',
   start: beginNodeShutdown,
   settle: planNodeShutdown,

@@ -11,42 +11,44 @@ import { wantLease } from '../node-lease/node-lease.js';
 import { ownNode, watchedNode } from '../reflectors/api-state.js';
 import type { NodeOverlay, NodeStatusState } from './node-status-state.js';
 import { nodeView } from './node-view.js';
+import { asNodeStatus, type NodeStatusContext } from './slice.js';
 
-export function beginNodeStatus(context: AgentContext): void {
+export function beginNodeStatus(context: NodeStatusContext): void {
   const { nodeStatus } = context.state;
   if (nodeStatus === null) return;
   recordNodeEvent(context, { type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
   startReporter(nodeStatus.reporter, reporterContext(context));
 }
 
-export function nodeStatusReplied(context: AgentContext, reply: ReporterReply): void {
+export function nodeStatusReplied(context: NodeStatusContext, reply: ReporterReply): void {
   const { nodeStatus } = context.state;
   if (nodeStatus !== null) reporterReplied(nodeStatus.reporter, reply, reporterContext(context));
 }
 
-export function nodeStatusWoken(context: AgentContext): void {
+export function nodeStatusWoken(context: NodeStatusContext): void {
   const { nodeStatus } = context.state;
   if (nodeStatus !== null) reporterWoken(nodeStatus.reporter, reporterContext(context));
 }
 
 /** Last in a step: a report is never older than the agent's state. */
-export function planNodeStatus(context: AgentContext): void {
+export function planNodeStatus(context: NodeStatusContext): void {
   const { nodeStatus } = context.state;
   if (nodeStatus !== null) lookAtReadiness(nodeStatus.reporter, reporterContext(context));
 }
 
 /** An existing Node's addresses count from the start: otherwise pods reported before the first node status would have different ones. */
-export function nodeStatusNodeChanged(context: AgentContext): void {
+export function nodeStatusNodeChanged(sender: AgentContext): void {
+  const context = asNodeStatus(sender);
   const { nodeStatus, api } = context.state;
   if (nodeStatus === null || nodeStatus.overlay !== null) return;
   const node = ownNode(api);
   if (node !== null && (node.status?.addresses ?? []).length > 0) takeOverlay(context, nodeStatus, node);
 }
 
-const reporterContext = derived((context: AgentContext): NodeContext => new ReporterContext(context));
+const reporterContext = derived((context: NodeStatusContext): NodeContext => new ReporterContext(context));
 
 class ReporterContext implements NodeContext {
-  constructor(private readonly agent: AgentContext) {}
+  constructor(private readonly agent: NodeStatusContext) {}
 
   get turn(): Turn<NodeOperations> {
     return this.agent.turn;
@@ -85,7 +87,7 @@ class ReporterContext implements NodeContext {
   }
 }
 
-function takeOverlay(context: AgentContext, nodeStatus: NodeStatusState, node: Node): void {
+function takeOverlay(context: NodeStatusContext, nodeStatus: NodeStatusState, node: Node): void {
   const overlay = overlayOf(nodeStatus.overlay, node);
   if (overlay === nodeStatus.overlay) return;
   nodeStatus.overlay = overlay;

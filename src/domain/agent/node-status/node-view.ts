@@ -5,7 +5,7 @@ import type { NodeView } from '../../node-status/node-facts-of.js';
 import { plegProblem } from '../../pleg/pleg.js';
 import { csiNodeProblem } from '../../plugins/plugin-manager-state.js';
 import { volumesInUse } from '../../volume-manager/volume-waiting.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import { runtimeProblemList } from '../runtime-state/runtime-readiness.js';
 
 /** The Node's pressure conditions are eviction's. */
@@ -13,7 +13,7 @@ export function pressuresOf({ conditions }: Pick<PressureState, 'conditions'>): 
   return { memory: conditions.includes('MemoryPressure'), disk: conditions.includes('DiskPressure'), pid: conditions.includes('PIDPressure') };
 }
 
-export function nodeView({ readiness, pleg, volumes, plugins, settings, eviction, shutdown }: AgentState, now: number): NodeView {
+export function nodeView({ readiness, pleg, volumes, plugins, settings, eviction, shutdown }: AgentView, now: number): NodeView {
   return {
     runtimeProblems: runtimeProblemList(readiness, plegProblem(pleg, now), now),
     networkProblems: problemList(readiness.networkProblem),

@@ -4,7 +4,7 @@ import { type AgentPart, repliesTo } from '../part.js';
 import { beginNodeStatus, nodeStatusReplied, nodeStatusWoken, planNodeStatus } from './node-status.js';
 
 /** `pkg/kubelet/nodestatus` and `kubelet_node_status.go`. */
-export const nodeStatus: AgentPart = {
+export const nodeStatus: AgentPart<'nodeStatus'> = {
   name: 'nodeStatus',
   start: beginNodeStatus,
   settle: planNodeStatus,

@@ -28,8 +28,9 @@ import type { AgentContext } from '../agent-context.js';
 import type { AnswerOf } from '../part.js';
 import { podCertificateOf, releasePodCertificates } from '../pod-certificate-manager/pod-certificates.js';
 import { unwatchObjects, watchObjects } from '../reflectors/api-objects.js';
-import { type ApiState, ownNode } from '../reflectors/api-state.js';
+import { ownNode } from '../reflectors/api-state.js';
 import { notifyPods } from './outdated-pods.js';
+import { asObjectManager, type ObjectApi, type ObjectManagerContext } from './slice.js';
 
 export const objectMachine = 'object';
 export const idleObjects: Address = { machine: 'idle-objects', key: '' };
@@ -44,7 +45,8 @@ const requestTimeout: Micros = 30 * microsPerSecond;
 const serviceAccounts = { group: '', version: 'v1', plural: 'serviceaccounts' } as const;
 
 /** The API data for pods of an agent with an apiserver; null: standalone. */
-export function apiDataOf(context: AgentContext): ApiData | null {
+export function apiDataOf(sender: AgentContext): ApiData | null {
+  const context = asObjectManager(sender);
   const { api } = context.state;
   if (api === null) return null;
   return {
@@ -60,13 +62,13 @@ export function apiDataOf(context: AgentContext): ApiData | null {
       );
     },
     trustBundles: (since) => trustBundlesOf(context, api, since),
-    podCertificate: (order) => podCertificateOf(context, api, order),
+    podCertificate: (order) => podCertificateOf(context, order),
     takeChanged: (uid) => api.outdated.delete(uid),
   };
 }
 
 /** Read from the first pod on that shows them. */
-function trustBundlesOf(context: AgentContext, api: ApiState, since: Micros): TrustBundlesAnswer {
+function trustBundlesOf(context: ObjectManagerContext, api: ObjectApi, since: Micros): TrustBundlesAnswer {
   if (!context.state.settings.trustBundleProjection) return { kind: 'failed', message: noTrustBundles };
   const resource = { group: 'certificates.k8s.io', version: 'v1beta1', plural: trustBundleReflector };
   if (!api.reflectors.has(trustBundleReflector)) watchObjects(context, trustBundleReflector, { resource, namespace: null, fieldSelector: null, labelSelector: null });
@@ -77,33 +79,37 @@ function trustBundlesOf(context: AgentContext, api: ApiState, since: Micros): Tr
 }
 
 /** Syncs the pods that mount trust bundles. */
-export function trustBundlesChanged(context: AgentContext): void {
+export function trustBundlesChanged(sender: AgentContext): void {
+  const context = asObjectManager(sender);
   const { api, volumes } = context.state;
   if (api === null) return;
   const uids = [...volumes.pods.values()].flatMap(({ uid, pod }) => (usedVolumes(pod).some(showsTrustBundles) ? [uid] : []));
-  notifyPods(context, api, uids, true);
+  notifyPods(context, uids, true);
 }
 
 /** A pod must run: reads the objects that it refers to. */
-export function registerObjects(context: AgentContext, uid: string, pod: Pod): void {
+export function registerObjects(sender: AgentContext, uid: string, pod: Pod): void {
+  const context = asObjectManager(sender);
   const { api } = context.state;
   if (api !== null) registerPod(api.objects, uid, pod, readingOf(context, api));
 }
 
 /** The pod is completely removed. */
-export function unregisterObjects(context: AgentContext, uid: string): void {
+export function unregisterObjects(sender: AgentContext, uid: string): void {
+  const context = asObjectManager(sender);
   const { api } = context.state;
   if (api === null) return;
   unregisterPod(api.objects, uid, readingOf(context, api));
   forgetTokens(api.tokens, uid);
   forgetTokens(api.pluginTokens, uid);
-  releasePodCertificates(context, api, uid);
+  releasePodCertificates(context, uid);
   api.outdated.delete(uid);
   context.turn.end({ machine: tokenRefreshMachine, key: uid });
 }
 
 /** The work on its volumes has ended. @param outdated some don't have the API's current content */
-export function volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, outdated: boolean): void {
+export function volumesWorkedOn(sender: AgentContext, uid: string, pod: Pod, outdated: boolean): void {
+  const context = asObjectManager(sender);
   const { api } = context.state;
   if (api === null) return;
   const { now } = context.turn;
@@ -115,11 +121,12 @@ export function volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, ou
   context.turn.wakeAt({ machine: tokenRefreshMachine, key: uid }, look === null ? next : next === null ? look : Math.min(look, next));
 }
 
-export function objectChanged(context: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
+export function objectChanged(sender: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
+  const context = asObjectManager(sender);
   const { api } = context.state;
   if (api === null) return;
   const saysOther = changes.some(isOtherContent);
-  if (saysOther || replaced) notifyPods(context, api, podsOf(api.objects, key), saysOther && isShown(api.objects, key));
+  if (saysOther || replaced) notifyPods(context, podsOf(api.objects, key), saysOther && isShown(api.objects, key));
 }
 
 /** Ignores the metadata of a secret or config map, such as labels, which no pod uses. */
@@ -130,23 +137,23 @@ function isOtherContent(change: ObjectChange): boolean {
   return !isSameJson(content, before);
 }
 
-export function objectReplied(context: AgentContext, key: string, { outcome }: AnswerOf<'apiReader.get'>): void {
+export function objectReplied(context: ObjectManagerContext, key: string, { outcome }: AnswerOf<'apiReader.get'>): void {
   const { api } = context.state;
   if (api === null) return;
   objectFetched(api.objects, key, outcome);
-  notifyPods(context, api, podsOf(api.objects, key), false);
+  notifyPods(context, podsOf(api.objects, key), false);
 }
 
-export function tokenReplied(context: AgentContext, key: string, { outcome }: AnswerOf<'apiWriter.create'>): void {
+export function tokenReplied(context: ObjectManagerContext, key: string, { outcome }: AnswerOf<'apiWriter.create'>): void {
   const { api } = context.state;
   if (api === null) return;
   const uid = tokenAnswered(api.tokens, key, outcome, askingOf(context, tokenMachine));
   if (!outcome.ok) context.turn.log('error', "Couldn't update token", { podUID: uid ?? '', err: outcome.error.message });
-  if (uid !== null) notifyPods(context, api, [uid], false);
+  if (uid !== null) notifyPods(context, [uid], false);
 }
 
 /** A token or a service account for credential provider plugins. */
-export function serviceAccountReplied(context: AgentContext, key: string, { outcome }: AnswerOf<'apiReader.get'>): void {
+export function serviceAccountReplied(context: ObjectManagerContext, key: string, { outcome }: AnswerOf<'apiReader.get'>): void {
   const { api } = context.state;
   if (api === null) return;
   serviceAccountRead(api.serviceAccounts, key, outcome);
@@ -154,19 +161,19 @@ export function serviceAccountReplied(context: AgentContext, key: string, { outc
 }
 
 /** The token of a service account, for a credential provider plugin. */
-export function pluginTokenReplied(context: AgentContext, key: string, { outcome }: AnswerOf<'apiWriter.create'>): void {
+export function pluginTokenReplied(context: ObjectManagerContext, key: string, { outcome }: AnswerOf<'apiWriter.create'>): void {
   const { api } = context.state;
   if (api === null) return;
   tokenAnswered(api.pluginTokens, key, outcome, askingOf(context, pluginTokenMachine));
   resumeIdentityWaits(context);
 }
 
-export function tokenDue(context: AgentContext, uid: string): void {
+export function tokenDue(context: ObjectManagerContext, uid: string): void {
   const { api } = context.state;
-  if (api !== null) notifyPods(context, api, [uid], true);
+  if (api !== null) notifyPods(context, [uid], true);
 }
 
-export function releaseIdleObjects(context: AgentContext): void {
+export function releaseIdleObjects(context: ObjectManagerContext): void {
   const { api } = context.state;
   if (api === null) return;
   const next = releaseIdle(api.objects, readingOf(context, api));
@@ -179,7 +186,7 @@ function showsObjects(pod: Pod): boolean {
   return usedVolumes(pod).some((volume) => ['secret', 'configMap', 'projected'].includes(apiDataSource(volume) ?? ''));
 }
 
-function readingOf(context: AgentContext, api: ApiState): ObjectReading {
+function readingOf(context: ObjectManagerContext, api: ObjectApi): ObjectReading {
   const { turn } = context;
   return {
     now: turn.now,
@@ -203,12 +210,12 @@ function readingOf(context: AgentContext, api: ApiState): ObjectReading {
 }
 
 /** In a large cluster the Node has the maximum age of cached objects. */
-function ttlOf(api: ApiState): Micros {
+function ttlOf(api: ObjectApi): Micros {
   const text = ownNode(api)?.metadata.annotations?.[ttlAnnotation] ?? '';
   return /^\d+$/.test(text) ? Number(text) * microsPerSecond : defaultObjectTtl;
 }
 
-function askingOf(context: AgentContext, machine: string): TokenAsking {
+function askingOf(context: ObjectManagerContext, machine: string): TokenAsking {
   const { turn } = context;
   return {
     clocks: { now: turn.now, wall: turn.wall },

@@ -1,16 +1,16 @@
 // Pods that must read the API's data again, since something that they show or wait for has arrived or changed.
 import type { AgentContext } from '../agent-context.js';
-import type { ApiState } from '../reflectors/api-state.js';
+import { requestSyncs, resumeRuns } from '../sync-loop/requests.js';
 import { drain } from '../sync-loop/sync-loop.js';
+import { asObjectManager } from './slice.js';
 
 /** Resumes waiting runs, a few a step; @param changed other pods must also update their volumes */
-export function notifyPods(context: AgentContext, api: ApiState, uids: readonly string[], changed: boolean): void {
-  const { backlog } = context.state;
-  for (const uid of uids) {
-    backlog.woken.add(uid);
-    if (!changed) continue;
-    api.outdated.add(uid);
-    backlog.syncs.add(uid);
+export function notifyPods(sender: AgentContext, uids: readonly string[], changed: boolean): void {
+  const { state } = asObjectManager(sender);
+  resumeRuns(state, uids);
+  if (changed) {
+    for (const uid of uids) state.api?.outdated.add(uid);
+    requestSyncs(state, uids);
   }
-  drain(context);
+  drain(sender);
 }

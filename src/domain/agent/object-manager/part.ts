@@ -16,13 +16,13 @@ import {
 } from './api-data.js';
 
 /** `pkg/kubelet/secret`, `pkg/kubelet/configmap` and their `pkg/kubelet/util/manager`. */
-export const objectManager: AgentPart = {
+export const objectManager: AgentPart<'objectManager'> = {
   name: 'objectManager',
   machines: { [objectMachine]: { replies: { 'apiReader.get': objectReplied } }, [idleObjects.machine]: { woken: releaseIdleObjects } },
 };
 
 /** `pkg/kubelet/token`. */
-export const tokenManager: AgentPart = {
+export const tokenManager: AgentPart<'objectManager'> = {
   name: 'tokenManager',
   machines: {
     [tokenMachine]: { replies: { 'apiWriter.create': tokenReplied } },

@@ -1,9 +1,7 @@
 // What the agent keeps to write down the observed times of pods and containers, and what it takes over from the previous agent: see `observed-times.ts`.
 import type { Micros } from '../../../ports/micros.js';
-import { type ObservedPodTimes, observedTimesFileName, readObservedTimes } from '../../checkpoints/observed-times.js';
+import { observedTimesFileName } from '../../checkpoints/observed-times.js';
 import { newStateFileWriter, type StateFileWriter } from '../../checkpoints/state-file-writer.js';
-import type { PodCache } from '../../pod-cache/pod-cache.js';
-import type { PodStart } from '../status-manager/pod-start-state.js';
 
 export const observedTimesAddress = { machine: 'observed-times', key: '' } as const;
 
@@ -36,32 +34,4 @@ export interface ObservedTimesState {
 export function newObservedTimes(): ObservedTimesState {
   const file = newStateFileWriter(observedTimesFileName, observedTimesAddress, 0, { isRequired: false });
   return { texts: new Map(), changedStarts: new Set(), recalled: new Set(), upTo: null, nextAt: Number.NEGATIVE_INFINITY, revision: 0, file };
-}
-
-interface Target {
-  readonly observed: ObservedTimesState;
-  readonly cache: PodCache;
-  readonly podStarts: Map<string, PodStart>;
-}
-
-/** Takes over what the previous agent has written down. Returns why it can't; null: done, or nothing to take over. */
-export function recallTimes({ text, bootId, bootedAt }: ObservedTimesSettings, { observed, cache, podStarts }: Target, now: Micros): string | null {
-  if (text === null || bootId === '') return null;
-  const read = readObservedTimes(text, bootId, now - bootedAt);
-  if (!read.ok) return read.error;
-  const { upTo, pods } = read.value;
-  observed.upTo = upTo === null ? null : upTo + bootedAt;
-  cache.observedBefore = observed.upTo;
-  for (const [uid, pod] of pods) {
-    observed.recalled.add(uid);
-    if (pod.start !== null) podStarts.set(uid, { startTime: pod.start.startTime, at: pod.start.at + bootedAt });
-    cache.moments.set(uid, momentsOf(pod, bootedAt));
-    cache.changedMoments.add(uid);
-  }
-  return null;
-}
-
-function momentsOf({ containers }: ObservedPodTimes, bootedAt: Micros) {
-  const shift = (moment: Micros | null): Micros | null => (moment === null ? null : moment + bootedAt);
-  return new Map([...containers].map(([id, { createdAt, startedAt, endedAt }]) => [id, { createdAt: createdAt + bootedAt, startedAt: shift(startedAt), endedAt: shift(endedAt) }]));
 }

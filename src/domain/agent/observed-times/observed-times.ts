@@ -7,27 +7,58 @@
 // since then. Entries of the previous agent are kept until every source has reported and the runtime was listed.
 
 import type { Micros } from '../../../ports/micros.js';
-import { type ObservedContainerTimes, observedTimesFileName, writeObservedPod, writeObservedTimes } from '../../checkpoints/observed-times.js';
+import {
+  type ObservedContainerTimes,
+  type ObservedPodTimes,
+  observedTimesFileName,
+  readObservedTimes,
+  writeObservedPod,
+  writeObservedTimes,
+} from '../../checkpoints/observed-times.js';
 import { mayWrite, stateFileWritten, writeStateFile } from '../../checkpoints/state-file-writer.js';
-import { deleteFromPodCache } from '../../pod-cache/pod-cache.js';
 import { areAllSourcesReady } from '../../pod-sources/pod-config.js';
-import type { AgentContext } from '../agent-context.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
+import { forgetCachedStatus, momentsTaken, recallMoments, recallObservedBefore } from '../pleg/requests.js';
 import { isAside } from '../set-aside/aside-pods.js';
-import { observedTimesAddress, recallTimes } from './observed-times-state.js';
+import { forgetStart, recallStart } from '../status-manager/pod-starts.js';
+import { observedTimesAddress } from './observed-times-state.js';
+import { type ObservedTimesContext, observedTimesState } from './slice.js';
 
 /** Between writes: many pods that start at a time are written together. */
 const pause: Micros = 1_000_000;
 
 /** At the start of the agent. An unreadable file never prevents it: then the timestamps count. */
-export function beginObservedTimes({ state, turn }: AgentContext): void {
-  const problem = recallTimes(state.settings.observedTimes, state, turn.now);
-  if (problem !== null) turn.log('warn', 'Times that an earlier kubelet observed cannot be used', { file: observedTimesFileName, err: problem });
+export function beginObservedTimes(context: ObservedTimesContext): void {
+  const problem = recallTimes(context);
+  if (problem !== null) context.turn.log('warn', 'Times that an earlier kubelet observed cannot be used', { file: observedTimesFileName, err: problem });
+}
+
+/** Takes over what the previous agent has written down. Returns why it can't; null: done, or nothing to take over. */
+function recallTimes({ state, turn }: ObservedTimesContext): string | null {
+  const { observed, settings } = state;
+  const { text, bootId, bootedAt } = settings.observedTimes;
+  if (text === null || bootId === '') return null;
+  const read = readObservedTimes(text, bootId, turn.now - bootedAt);
+  if (!read.ok) return read.error;
+  const { upTo, pods } = read.value;
+  observed.upTo = upTo === null ? null : upTo + bootedAt;
+  recallObservedBefore(state, observed.upTo);
+  for (const [uid, pod] of pods) {
+    observed.recalled.add(uid);
+    if (pod.start !== null) recallStart(state, uid, { startTime: pod.start.startTime, at: pod.start.at + bootedAt });
+    recallMoments(state, uid, momentsOf(pod, bootedAt));
+  }
+  return null;
+}
+
+function momentsOf({ containers }: ObservedPodTimes, bootedAt: Micros) {
+  const shift = (moment: Micros | null): Micros | null => (moment === null ? null : moment + bootedAt);
+  return new Map([...containers].map(([id, { createdAt, startedAt, endedAt }]) => [id, { createdAt: createdAt + bootedAt, startedAt: shift(startedAt), endedAt: shift(endedAt) }]));
 }
 
 /** At the end of a step. */
-export function planObservedTimes(context: AgentContext): void {
+export function planObservedTimes(context: ObservedTimesContext): void {
   const { state, turn } = context;
   const { observed, cache, settings } = state;
   if (settings.observedTimes.bootId === '') return;
@@ -48,17 +79,18 @@ export function planObservedTimes(context: AgentContext): void {
   writeStateFile(file, observed.revision, text, turn);
 }
 
-export function observedTimesWritten({ state, turn }: AgentContext, answer: AnswerOf<'stateFiles.write'>): void {
+export function observedTimesWritten({ state, turn }: ObservedTimesContext, answer: AnswerOf<'stateFiles.write'>): void {
   stateFileWritten(state.observed.file, answer, turn);
 }
 
 /** Every pod of this node is known, and each of its containers as the runtime has it. */
-function isComplete({ cache, config }: AgentState): boolean {
+function isComplete({ cache, config }: AgentView): boolean {
   return cache.globalTime !== null && cache.behind.size === 0 && areAllSourcesReady(config);
 }
 
 /** True: an entry differs from the last write. */
-function takeChanges(state: AgentState): boolean {
+function takeChanges(given: AgentView): boolean {
+  const state = observedTimesState(given);
   const { observed, cache, podStarts } = state;
   let isChanged = false;
   for (const uid of new Set([...observed.changedStarts, ...cache.changedMoments])) {
@@ -71,11 +103,11 @@ function takeChanges(state: AgentState): boolean {
     else observed.texts.set(uid, text);
   }
   observed.changedStarts.clear();
-  cache.changedMoments.clear();
+  momentsTaken(state);
   return isChanged;
 }
 
-function podText({ cache, podStarts, settings }: AgentState, uid: string): string {
+function podText({ cache, podStarts, settings }: AgentView, uid: string): string {
   const { bootedAt } = settings.observedTimes;
   const start = podStarts.get(uid);
   // A timestamp from before the boot can't be expressed by this clock: the boot is the earliest moment.
@@ -88,14 +120,15 @@ function podText({ cache, podStarts, settings }: AgentState, uid: string): strin
 }
 
 /** Drops what the previous agent knew of pods that are gone. */
-function forgetRecalled(state: AgentState): void {
-  const { observed, cache, podStarts, statuses, pods, workers, pleg } = state;
+function forgetRecalled(given: AgentView): void {
+  const state = observedTimesState(given);
+  const { observed, cache, statuses, pods, workers } = state;
   for (const uid of observed.recalled) {
     if (isAside(state, uid)) continue;
     observed.recalled.delete(uid);
-    if (!pleg.records.has(uid) && !cache.entries.has(uid)) deleteFromPodCache(cache, uid);
+    if (!cache.entries.has(uid)) forgetCachedStatus(state, uid);
     if (pods.pods.has(uid) || statuses.has(uid) || workers.records.has(uid)) continue;
-    podStarts.delete(uid);
+    forgetStart(state, uid);
     observed.changedStarts.add(uid);
   }
 }

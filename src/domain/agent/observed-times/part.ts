@@ -4,7 +4,7 @@ import { beginObservedTimes, observedTimesWritten, planObservedTimes } from './o
 import { observedTimesAddress } from './observed-times-state.js';
 
 /** When pods and containers started and ended, for the agent after this one. The Go kubelet has none: see docs/differences.md. */
-export const observedTimes: AgentPart = {
+export const observedTimes: AgentPart<'observedTimes'> = {
   name: 'observedTimes',
   start: beginObservedTimes,
   settle: planObservedTimes,

@@ -5,11 +5,12 @@
 //                                               -> a later listing has it, and the inspection after it lacks it: reported, as after a failed inspection
 import type { PodRuntimeStatus } from '../../../ports/model/runtime-status.js';
 import type { RelistedPod } from '../../pleg/lifecycle-events.js';
-import type { AgentContext } from '../agent-context.js';
+
 import { planLookAfterFailure } from './looks.js';
+import type { PlegContext } from './slice.js';
 
 /** An inspection has answered that is newer than the pod's listing. Returns whether it denies items for the first time. */
-export function noteDenied(context: AgentContext, uid: string, found: PodRuntimeStatus | null): boolean {
+export function noteDenied(context: PlegContext, uid: string, found: PodRuntimeStatus | null): boolean {
   const { relist, pleg } = context.state;
   const listed = pleg.records.get(uid)?.listed ?? null;
   const ids = idsOf(found);
@@ -26,7 +27,7 @@ export function noteDenied(context: AgentContext, uid: string, found: PodRuntime
 }
 
 /** A complete listing has these pods. */
-export function forgetDenied({ state: { relist } }: AgentContext, pods: readonly RelistedPod[]): void {
+export function forgetDenied({ state: { relist } }: PlegContext, pods: readonly RelistedPod[]): void {
   if (relist.denied.size === 0) return;
   const listed = new Map(pods.flatMap((pod) => (relist.denied.has(pod.uid) ? [[pod.uid, pod] as const] : [])));
   for (const [uid, denied] of relist.denied) {

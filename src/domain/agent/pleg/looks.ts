@@ -6,6 +6,7 @@ import type { Micros } from '../../../ports/micros.js';
 import { doubledPause } from '../../backoff/doubled-pause.js';
 import { isInspectionAwaited, isPodRelistDue } from '../../pleg/pleg.js';
 import type { AgentContext } from '../agent-context.js';
+import { asPleg, type PlegContext } from './slice.js';
 
 export const relistAddress = { machine: 'relist', key: '' } as const;
 export const podRelistMachine = 'relist-pod';
@@ -16,7 +17,7 @@ const longLook: Micros = 500_000;
 const longestPause: Micros = 10_000_000;
 
 /** Begins a complete listing; if one is in progress, another one follows it. */
-export function beginRelist(context: AgentContext): void {
+export function beginRelist(context: PlegContext): void {
   const { relist, settings } = context.state;
   relist.again = relist.listing;
   if (relist.listing) return;
@@ -26,7 +27,8 @@ export function beginRelist(context: AgentContext): void {
 }
 
 /** Requests an inspection of one pod. One request a pod is kept: the newest. */
-export function requestPodRelist(context: AgentContext, uid: string): void {
+export function requestPodRelist(sender: AgentContext, uid: string): void {
+  const context = asPleg(sender);
   // Pods that are set aside are not inspected.
   if (context.state.setAside.pods.get(uid)?.phase === 'aside') return;
   context.state.relist.requests.set(uid, context.turn.now);
@@ -39,7 +41,7 @@ export function planPodRelist({ turn, state }: AgentContext, uid: string): void 
 }
 
 /** A planned inspection is due; drops it for a removed pod. */
-export function podRelistDue(context: AgentContext, uid: string): void {
+export function podRelistDue(context: PlegContext, uid: string): void {
   const { workers, pleg, setAside, relist } = context.state;
   const isWanted = workers.records.has(uid) || isInspectionAwaited(pleg, uid) || pleg.records.get(uid)?.reinspect === true;
   if (isWanted || setAside.pods.get(uid)?.phase === 'returning') requestPodRelist(context, uid);
@@ -47,13 +49,13 @@ export function podRelistDue(context: AgentContext, uid: string): void {
 }
 
 /** A listing has found the pod changed. One whose last inspection failed has a retry time. */
-export function requestInspection({ state, turn }: AgentContext, uid: string): void {
+export function requestInspection({ state, turn }: PlegContext, uid: string): void {
   const { relist } = state;
   if (!relist.looks.has(uid) && (relist.failures.get(uid)?.nextAt ?? 0) <= turn.now) relist.requests.set(uid, turn.now);
 }
 
 /** An inspection has failed: plans the next one. */
-export function planLookAfterFailure({ state, turn }: AgentContext, uid: string): void {
+export function planLookAfterFailure({ state, turn }: PlegContext, uid: string): void {
   const { relist, settings } = state;
   const count = (relist.failures.get(uid)?.count ?? 0) + 1;
   const nextAt = turn.now + pauseAfter(count, settings.relistPeriod);
@@ -67,7 +69,7 @@ export function pauseAfter(failures: number, shortest: Micros): Micros {
 }
 
 /** Begins waiting inspections, up to the concurrency limit. */
-export function beginLooks(context: AgentContext): void {
+export function beginLooks(context: PlegContext): void {
   const { state, turn } = context;
   const { relist, pleg } = state;
   if (relist.requests.size === 0) return;

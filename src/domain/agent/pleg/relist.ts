@@ -13,20 +13,22 @@ import type { PortFailure } from '../../../ports/port-error.js';
 import type { PodLifecycleEvent } from '../../pleg/lifecycle-events.js';
 import { inspected, inspectionFailed, isInspectionAwaited, isLookOutdated, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../../pleg/pleg.js';
 import { deleteFromPodCache, emptyPodStatus, noteMoments, setPodCache } from '../../pod-cache/pod-cache.js';
-import type { AgentContext } from '../agent-context.js';
 import type { PodRelist } from '../agent-state.js';
 import { collectAfterDeath } from '../container-gc/dead-containers.js';
+import { requestCollection } from '../container-gc/requests.js';
+import { requestCleanUp } from '../housekeeping/requests.js';
 import type { AnswerOf } from '../part.js';
 import { inheritPods, successorOf } from '../pod-config/inherited-pods.js';
 import { resumeAwaiting } from '../pod-workers/worker-effects.js';
 import { syncPods } from '../sync-loop/sync-loop.js';
 import { forgetDenied, noteDenied } from './denied-items.js';
 import { beginLooks, pauseAfter, planLookAfterFailure, relistAddress, requestInspection } from './looks.js';
+import type { PlegContext } from './slice.js';
 
 /** The period of complete listings if the runtime sends events. */
 const safetyNetPeriod: Micros = 300_000_000;
 
-export function podRelistReplied(context: AgentContext, reply: AnswerOf<'runtime.inspectPod'>): void {
+export function podRelistReplied(context: PlegContext, reply: AnswerOf<'runtime.inspectPod'>): void {
   const { relist, awaitingStatus } = context.state;
   const uid = reply.slot.slice('look/'.length);
   const askedAt = relist.looks.get(uid) ?? context.turn.now;
@@ -41,7 +43,7 @@ export function podRelistReplied(context: AgentContext, reply: AnswerOf<'runtime
 }
 
 /** A worker that waits for a pod that is known to have changed gets the error; after a mere request the next complete listing decides. */
-function lookFailed(context: AgentContext, uid: string, askedAt: Micros, error: PortFailure): void {
+function lookFailed(context: PlegContext, uid: string, askedAt: Micros, error: PortFailure): void {
   const { turn, state } = context;
   turn.log('error', 'PLEG: on-demand relist failed', { podUID: uid, err: error.message });
   planLookAfterFailure(context, uid);
@@ -50,7 +52,7 @@ function lookFailed(context: AgentContext, uid: string, askedAt: Micros, error: 
 }
 
 /** A single-pod relist is a listing of the pod and its inspection in one. */
-function takeLook(context: AgentContext, { uid, askedAt, found }: PodRelist): void {
+function takeLook(context: PlegContext, { uid, askedAt, found }: PodRelist): void {
   const { pleg, cache } = context.state;
   if (found === null && !pleg.records.has(uid)) {
     // Neither we nor the runtime have ever seen anything of it: that too is news to a worker that waits.
@@ -69,7 +71,7 @@ function takeLook(context: AgentContext, { uid, askedAt, found }: PodRelist): vo
   take(context, outcome.inspect.length === 0 ? outcome : inspected(pleg, cache, uid, found));
 }
 
-export function relistReplied(context: AgentContext, reply: AnswerOf<'runtime.listPods'>): void {
+export function relistReplied(context: PlegContext, reply: AnswerOf<'runtime.listPods'>): void {
   const { state, turn } = context;
   const { relist, pleg, cache } = state;
   relist.listing = false;
@@ -90,7 +92,7 @@ export function relistReplied(context: AgentContext, reply: AnswerOf<'runtime.li
   for (const uid of cache.entries.keys()) if (!pleg.records.has(uid) && !state.workers.records.has(uid) && !state.pods.pods.has(uid)) deleteFromPodCache(cache, uid);
 }
 
-function take(context: AgentContext, outcome: RelistOutcome): void {
+function take(context: PlegContext, outcome: RelistOutcome): void {
   const { state } = context;
   for (const uid of outcome.inspect) requestInspection(context, uid);
   if (outcome.globalTimeAdvanced) {
@@ -103,12 +105,12 @@ function take(context: AgentContext, outcome: RelistOutcome): void {
   beginLooks(context);
 }
 
-function planRelist({ state, turn }: AgentContext, after: Micros): void {
+function planRelist({ state, turn }: PlegContext, after: Micros): void {
   const { listing, again } = state.relist;
   if (!listing) turn.wakeAt(relistAddress, again ? turn.now : turn.now + after);
 }
 
-function dispatchEvents(context: AgentContext): void {
+function dispatchEvents(context: PlegContext): void {
   const { state } = context;
   if (state.pleg.events.length === 0) return;
   const changed = new Set<string>();
@@ -116,7 +118,7 @@ function dispatchEvents(context: AgentContext): void {
   if (changed.size > 0) syncPods(context, changed);
 }
 
-function dispatchEvent(context: AgentContext, event: PodLifecycleEvent, changed: Set<string>): void {
+function dispatchEvent(context: PlegContext, event: PodLifecycleEvent, changed: Set<string>): void {
   const { state } = context;
   const { type, uid } = event;
   if (event.type === 'ContainerDied') collectAfterDeath(context, uid, event.containerId);
@@ -124,8 +126,8 @@ function dispatchEvent(context: AgentContext, event: PodLifecycleEvent, changed:
   const successor = successorOf(context, uid);
   if (successor !== null) changed.add(successor);
   // A change of a pod without a worker needs housekeeping; a removal doesn't.
-  if (type !== 'ContainerRemoved' && !state.workers.records.has(uid)) state.housekeeping.dirty = true;
-  state.collection.dirty = true;
+  if (type !== 'ContainerRemoved' && !state.workers.records.has(uid)) requestCleanUp(state);
+  requestCollection(state);
 }
 
 function listingOf({ uid, name, namespace, sandboxes, containers }: PodRuntimeStatus): ListedPod {

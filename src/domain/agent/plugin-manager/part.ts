@@ -6,7 +6,7 @@ import { type AgentPart, repliesTo } from '../part.js';
 import { beginPlugins, pluginContext } from './plugins.js';
 
 /** `pkg/kubelet/pluginmanager`, and the CSINode of the CSI plugin. */
-export const pluginManager: AgentPart = {
+export const pluginManager: AgentPart<'pluginManager'> = {
   name: 'pluginManager',
   start: beginPlugins,
   events: { 'plugin-sockets-changed': beginPlugins },

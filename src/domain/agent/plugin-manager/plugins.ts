@@ -3,28 +3,30 @@ import type { CSIDriver } from '../../../ports/model/storage.js';
 import { planAllocatables, updateAllocatable } from '../../plugins/csi-allocatable.js';
 import type { CsiView } from '../../plugins/csi-view.js';
 import { type PluginContext, pluginsNodeSeen, scanPlugins } from '../../plugins/plugin-manager.js';
-import { allocatableUpdated } from '../../volume-manager/attach-limits.js';
-import { csiDriverChanged, csiDriversChanged } from '../../volume-manager/csi-volumes.js';
 import type { AgentContext } from '../agent-context.js';
 import { draDriverChanged } from '../dra-manager/claims.js';
 import { watchObjects } from '../reflectors/api-objects.js';
 import { cachedObject } from '../reflectors/api-state.js';
+import { attachLimitUpdated, csiDriverObjectsUpdated, csiDriverRegistered } from '../volume-manager/requests.js';
+import { asPluginManager, type PluginManagerContext } from './slice.js';
 
 const reflector = 'csidrivers';
 const resource = { group: 'storage.k8s.io', version: 'v1', plural: reflector };
 
 /** Starts scanning for plugins, if this agent accepts any. */
-export function beginPlugins(context: AgentContext): void {
+export function beginPlugins(context: PluginManagerContext): void {
   if (context.state.settings.takesPlugins) scanPlugins(context.state.plugins, pluginContext(context));
 }
 
 /** The Node was created, or has changed. */
-export function pluginsNodeChanged(context: AgentContext): void {
+export function pluginsNodeChanged(sender: AgentContext): void {
+  const context = asPluginManager(sender);
   if (context.state.settings.takesPlugins && context.node !== null) pluginsNodeSeen(context.state.plugins, context.node.metadata.uid ?? '', pluginContext(context));
 }
 
 /** The drivers' objects are read from the first volume on that needs one. */
-export function csiViewOf(context: AgentContext): CsiView {
+export function csiViewOf(sender: AgentContext): CsiView {
+  const context = asPluginManager(sender);
   const { plugins } = context.state;
   return {
     driver: (name) => plugins.drivers.get(name) ?? null,
@@ -38,19 +40,20 @@ export function csiViewOf(context: AgentContext): CsiView {
   };
 }
 
-export function csiDriverObjectsChanged(context: AgentContext): void {
-  csiDriversChanged(context.state.volumes, context);
+export function csiDriverObjectsChanged(sender: AgentContext): void {
+  const context = asPluginManager(sender);
+  csiDriverObjectsUpdated(context);
   planAllocatables(context.state.plugins, pluginContext(context));
 }
 
-export function pluginContext(context: AgentContext): PluginContext {
+export function pluginContext(context: PluginManagerContext): PluginContext {
   return {
     turn: context.turn,
     nodeName: context.nodeName,
     hasApi: context.state.api !== null,
     allocatablePeriod: (name) => csiViewOf(context).driverObject(name).object?.spec.nodeAllocatableUpdatePeriodSeconds ?? null,
-    allocatableUpdated: (name) => allocatableUpdated(context.state.volumes, name, context),
+    allocatableUpdated: (name) => attachLimitUpdated(context, name),
     draDriverChanged: context.state.dra === null ? null : () => draDriverChanged(context),
-    driverChanged: (name) => csiDriverChanged(context.state.volumes, name, context),
+    driverChanged: (name) => csiDriverRegistered(context, name),
   };
 }

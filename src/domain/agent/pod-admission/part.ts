@@ -5,7 +5,7 @@ import { admitAgain, nodeRead } from '../sync-loop/sync-loop.js';
 import { admissionMachine, endRefused, takePodsWhosePreemptionIsDone } from './pod-admission.js';
 
 /** `pkg/kubelet/lifecycle` and `pkg/kubelet/preemption`. */
-export const podAdmission: AgentPart = {
+export const podAdmission: AgentPart<'podAdmission'> = {
   name: 'podAdmission',
   settle: (context) => {
     if (context.refusals.size === 0 && context.state.admission.completed.length === 0) return;

@@ -22,10 +22,10 @@ import { assert } from '../../kernel/assert.js';
 import { admitDuringShutdown } from '../../node-shutdown/shutdown-groups.js';
 import { preemptedConditionMessage, preemptingMessage, preemptingReason } from '../../preemption/preemption.js';
 import { podQosClass } from '../../qos/qos-class.js';
-import { forgetHints } from '../../topology-manager/topology-manager.js';
 import { derived } from '../../values/derived.js';
 import type { AgentContext } from '../agent-context.js';
 import { noteNodeCgroups } from '../cgroups/node-cgroups.js';
+import { forgetEvicted } from '../eviction-manager/requests.js';
 import type { AnswerOf } from '../part.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { activePods } from '../pod-workers/active-pods.js';
@@ -34,14 +34,17 @@ import { dispatchUpdate } from '../pod-workers/worker-effects.js';
 import { ownNode } from '../reflectors/api-state.js';
 import { alignPod } from '../resource-managers/alignment.js';
 import { noteAlignmentChange } from '../resource-managers/cpu-reconcile.js';
+import { forgetPodHints } from '../resource-managers/requests.js';
 import { asideUids } from '../set-aside/aside-pods.js';
 import type { AgentSettings } from '../settings.js';
 import { setStatus } from '../status-manager/pod-statuses.js';
+import { asPodAdmission, type PodAdmissionContext } from './slice.js';
 
 export const admissionMachine = 'admission';
 
 /** False: the pod gets no worker now. */
-export function isAdmitted(context: AgentContext, pod: Pod): boolean {
+export function isAdmitted(sender: AgentContext, pod: Pod): boolean {
+  const context = asPodAdmission(sender);
   const { state } = context;
   const uid = uidOf(pod);
   const pending = state.admission.pending.get(uid);
@@ -72,7 +75,7 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
 }
 
 /** A pod that ran before this agent started. It keeps its exclusive resources; without any it runs in the shared pool. */
-function continues(context: AgentContext, pod: Pod): boolean {
+function continues(context: PodAdmissionContext, pod: Pod): boolean {
   const shutdown = admitDuringShutdown(context.state.shutdown.manager.shuttingDown);
   if (shutdown.kind === 'rejected') return reject(context, pod, shutdown);
   const aligned = alignPod(context.state, pod);
@@ -83,18 +86,19 @@ function continues(context: AgentContext, pod: Pod): boolean {
 }
 
 /** A pod that restarts under its UID has released its exclusive resources; one that continues still has them. */
-export function reallocateRestartedPod(context: AgentContext, pod: Pod): boolean {
+export function reallocateRestartedPod(sender: AgentContext, pod: Pod): boolean {
+  const context = asPodAdmission(sender);
   const aligned = alignPod(context.state, pod);
   return aligned.kind === 'admitted' || reject(context, pod, aligned);
 }
 
 /** The node's features, independent of its free resources. */
-function isSupported(context: AgentContext, pod: Pod): boolean {
+function isSupported(context: PodAdmissionContext, pod: Pod): boolean {
   const refused = nodeSupport(context, pod).find((result) => result.kind === 'rejected');
   return refused === undefined || reject(context, pod, refused);
 }
 
-function nodeSupport({ state }: AgentContext, pod: Pod): readonly Admission[] {
+function nodeSupport({ state }: PodAdmissionContext, pod: Pod): readonly Admission[] {
   const { appArmorProblem, podLevelResources, declaredFeatures } = state.settings;
   return [
     admitAppArmor(pod, appArmorProblem),
@@ -105,7 +109,8 @@ function nodeSupport({ state }: AgentContext, pod: Pod): readonly Admission[] {
 }
 
 /** Admission of a pod's resize. It kills no pod and refuses none. */
-export function admitResize(context: AgentContext, pod: Pod): Exclude<PredicateResult, { readonly kind: 'read-node' }> {
+export function admitResize(sender: AgentContext, pod: Pod): Exclude<PredicateResult, { readonly kind: 'read-node' }> {
+  const context = asPodAdmission(sender);
   const { state } = context;
   const refused = [admitUnderPressure(pod, state.eviction.loop.pressure.conditions), admitSysctls(pod, allowlistOf(state.settings)), ...nodeSupport(context, pod)];
   for (const answer of refused) if (answer.kind === 'rejected') return answer;
@@ -115,22 +120,26 @@ export function admitResize(context: AgentContext, pod: Pod): Exclude<PredicateR
 }
 
 /** A pod changed or went that may wait for its admission. Returns whether it still waits. */
-export function isWaiting({ state: { admission } }: AgentContext, pod: Pod): boolean {
+export function isWaiting(sender: AgentContext, pod: Pod): boolean {
+  const { admission } = asPodAdmission(sender).state;
   const uid = uidOf(pod);
   if (pod.metadata.deletionTimestamp !== undefined) admission.pending.delete(uid);
   return admission.pending.has(uid);
 }
 
-export function forgetAdmission({ state: { admission, alignment, eviction } }: AgentContext, uid: string): void {
-  if (alignment !== null) forgetHints(alignment.topology, uid);
-  eviction.evicted.delete(uid);
+export function forgetAdmission(sender: AgentContext, uid: string): void {
+  const { state } = asPodAdmission(sender);
+  const { admission } = state;
+  forgetPodHints(state, uid);
+  forgetEvicted(state, uid);
   admission.pending.delete(uid);
   admission.rejected.delete(uid);
   admission.preempted.delete(uid);
 }
 
 /** The node read for a pod. Returns the pod to admit again; null: none waits for it. */
-export function admissionReplied({ state }: AgentContext, uid: string, { outcome }: AnswerOf<'apiReader.get'>): Pod | null {
+export function admissionReplied(context: AgentContext, uid: string, { outcome }: AnswerOf<'apiReader.get'>): Pod | null {
+  const { state } = asPodAdmission(context);
   const pending = state.admission.pending.get(uid);
   if (pending === undefined) return null;
   pending.freshNode = answeredObject('nodes', outcome);
@@ -138,7 +147,7 @@ export function admissionReplied({ state }: AgentContext, uid: string, { outcome
 }
 
 /** Pods whose victims have all ended since the last call. */
-export function takePodsWhosePreemptionIsDone({ state: { admission, pods } }: AgentContext): Pod[] {
+export function takePodsWhosePreemptionIsDone({ state: { admission, pods } }: PodAdmissionContext): Pod[] {
   const ready: Pod[] = [];
   for (const completion of admission.completed.splice(0)) {
     if (!completion.startsWith(`${admissionMachine}/`)) continue;
@@ -151,7 +160,7 @@ export function takePodsWhosePreemptionIsDone({ state: { admission, pods } }: Ag
   return ready;
 }
 
-function reject(context: AgentContext, pod: Pod, rejection: Rejection): false {
+function reject(context: PodAdmissionContext, pod: Pod, rejection: Rejection): false {
   const { reason, message } = rejection;
   noteAlignmentChange(context.state);
   context.state.admission.rejected.add(uidOf(pod));
@@ -173,7 +182,7 @@ function containersOf({ status = {} }: Pod): Pick<PodStatus, 'containerStatuses'
 }
 
 /** Pods that were admitted, and can't run here after all. */
-export function endRefused(context: AgentContext): void {
+export function endRefused(context: PodAdmissionContext): void {
   const { refusals, turn } = context;
   for (const [uid, { pod, reason, message }] of refusals) {
     refusals.delete(uid);
@@ -186,7 +195,7 @@ export function endRefused(context: AgentContext): void {
   }
 }
 
-function readNode({ state, turn }: AgentContext, uid: string): void {
+function readNode({ state, turn }: PodAdmissionContext, uid: string): void {
   state.admission.pending.set(uid, { victims: 0, freshNode: undefined });
   const address = { machine: admissionMachine, key: uid };
   if (turn.inFlight(address, 'node')) return;
@@ -194,14 +203,15 @@ function readNode({ state, turn }: AgentContext, uid: string): void {
   turn.ask('apiReader.get', address, 'node', request, 10_000_000);
 }
 
-function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[], lacking: string | null): void {
+function preempt(context: PodAdmissionContext, pod: Pod, victims: readonly Pod[], lacking: string | null): void {
   const uid = uidOf(pod);
   context.state.admission.pending.set(uid, { victims: victims.length, freshNode: undefined });
   preemptPods(context, victims, lacking, `${admissionMachine}/${uid}`);
 }
 
 /** @param completion reported once all victims have ended; null: none */
-export function preemptPods(context: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
+export function preemptPods(sender: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
+  const context = asPodAdmission(sender);
   const { state, turn } = context;
   const statusChange = {
     reason: preemptingReason,
@@ -224,7 +234,7 @@ export function preemptPods(context: AgentContext, victims: readonly Pod[], lack
 const unmeasured = String(2 ** 53 - 1);
 
 /** The node's own object, otherwise the one to register; this agent's own allocatable resources take precedence. */
-function admissionNode({ state }: AgentContext): Node {
+function admissionNode({ state }: PodAdmissionContext): Node {
   const { nodeFacts, settings, readiness } = state;
   const own = ownNode(state.api);
   const allocatable = { cpu: unmeasured, memory: unmeasured, pods: unmeasured, 'ephemeral-storage': unmeasured, ...own?.status?.allocatable, ...nodeFacts.allocatable };

@@ -3,6 +3,8 @@
 import type { ApiObject } from '../../../ports/model/api-object.js';
 import type { ObjectChange, ReflectorState } from '../../api-cache/reflector.js';
 import { objectKey } from '../../api-cache/reflector.js';
+import { assert } from '../../kernel/assert.js';
+import type { View } from '../../kernel/view.js';
 import { type PodCertificateOrder, podCertificateRequests } from '../../pod-certificates/pod-certificate-request.js';
 import {
   forgetPodCertificates,
@@ -20,12 +22,16 @@ import type { AgentContext } from '../agent-context.js';
 import { notifyPods } from '../object-manager/outdated-pods.js';
 import { watchObjects } from '../reflectors/api-objects.js';
 import { type ApiState, ownNode } from '../reflectors/api-state.js';
+import { asPodCertificateManager, type PodCertificateManagerContext } from './slice.js';
 
 export const podCertificateMachine = 'pod-certificate';
 export const podCertificateReflector = 'podcertificaterequests';
 const requestTimeout = 30 * microsPerSecond;
 
-export function podCertificateOf(context: AgentContext, api: ApiState, order: PodCertificateOrder): PodCertificateAnswer {
+export function podCertificateOf(sender: AgentContext, order: PodCertificateOrder): PodCertificateAnswer {
+  const context = asPodCertificateManager(sender);
+  const { api } = context.state;
+  assert(api !== null, 'a certificate is requested without an apiserver');
   if (!context.state.settings.podCertificateProjection) return { kind: 'failed', message: noPodCertificates };
   const fieldSelector = `spec.nodeName=${api.nodeName}`;
   if (!api.reflectors.has(podCertificateReflector)) {
@@ -34,29 +40,33 @@ export function podCertificateOf(context: AgentContext, api: ApiState, order: Po
   return lookUpPodCertificate(api.podCertificates, order, contextOf(context, api));
 }
 
-export function releasePodCertificates(context: AgentContext, api: ApiState, uid: string): void {
+export function releasePodCertificates(sender: AgentContext, uid: string): void {
+  const context = asPodCertificateManager(sender);
+  const { api } = context.state;
+  if (api === null) return;
   forgetPodCertificates(api.podCertificates, uid, (key) => context.turn.end({ machine: podCertificateMachine, key }));
 }
 
-export function certificateStepReplied(context: AgentContext, key: string, answer: PodCertificateReply): void {
+export function certificateStepReplied(context: PodCertificateManagerContext, key: string, answer: PodCertificateReply): void {
   const { api } = context.state;
   if (api !== null) podCertificateReplied(api.podCertificates, key, answer, contextOf(context, api));
 }
 
-export function certificateWoken(context: AgentContext, key: string): void {
+export function certificateWoken(context: PodCertificateManagerContext, key: string): void {
   const { api } = context.state;
   if (api !== null) podCertificateWoken(api.podCertificates, key, contextOf(context, api));
 }
 
 /** Requests of the node have changed. */
-export function podCertificatesChanged(context: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[]): void {
+export function podCertificatesChanged(sender: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[]): void {
+  const context = asPodCertificateManager(sender);
   const { api } = context.state;
   if (api === null) return;
   const changed = new Set(changes.map(({ object }) => objectKey(object.metadata.namespace ?? '', object.metadata.name)));
   podCertificateRequestsChanged(api.podCertificates, changed, contextOf(context, api));
 }
 
-function contextOf(context: AgentContext, api: ApiState): PodCertificateContext {
+function contextOf(context: PodCertificateManagerContext, api: View<ApiState>): PodCertificateContext {
   const { turn } = context;
   const address = (key: string) => ({ machine: podCertificateMachine, key });
   return {
@@ -85,6 +95,6 @@ function contextOf(context: AgentContext, api: ApiState): PodCertificateContext 
       const pod = context.state.volumes.pods.get(podUid)?.pod;
       if (pod !== undefined) context.event(pod, null, 'Warning', reason, message);
     },
-    changed: (uid) => notifyPods(context, api, [uid], true),
+    changed: (uid) => notifyPods(context, [uid], true),
   };
 }

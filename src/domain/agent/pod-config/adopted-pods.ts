@@ -13,12 +13,12 @@ import { configHashAnnotation } from '../../pod-sources/static-pod-defaults.js';
 import { containerHash } from '../../values/container-hash.js';
 import { isGeneratedUid, isOwnGeneratedUid } from '../../values/generated-uid.js';
 import { podFullName, podFullNameOf } from '../../values/pod-references.js';
-import type { AgentContext } from '../agent-context.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import type { AdoptionState } from './adoption-state.js';
+import type { PodConfigContext } from './slice.js';
 
 /** The pods of a source under their effective UIDs, without those that wait; null: all of them wait. */
-export function adopted(context: AgentContext, source: PodSource, pods: readonly Pod[]): readonly Pod[] | null {
+export function adopted(context: PodConfigContext, source: PodSource, pods: readonly Pod[]): readonly Pod[] | null {
   const { state } = context;
   const { adoption } = state;
   if (source === 'api') return pods;
@@ -43,7 +43,7 @@ export function adopted(context: AgentContext, source: PodSource, pods: readonly
 }
 
 /** Held sets that can be delivered now, in part or in full. */
-export function releasedSets({ state }: AgentContext): (readonly [PodSource, readonly Pod[]])[] {
+export function releasedSets({ state }: PodConfigContext): (readonly [PodSource, readonly Pod[]])[] {
   const { held, begun, awaited } = state.adoption;
   if (held.size === 0 || state.cache.globalTime === null) return [];
   const isKnown = (pod: Pod): boolean => awaited.get(podFullNameOf(pod))?.ownUid === uidOf(pod) && unknownNamesakes(state, pod).length === 0;
@@ -51,7 +51,7 @@ export function releasedSets({ state }: AgentContext): (readonly [PodSource, rea
 }
 
 /** UIDs of listed pods with the pod's full name and another UID that are not inspected yet. */
-function unknownNamesakes({ cache, relist }: AgentContext['state'], pod: Pod): string[] {
+function unknownNamesakes({ cache, relist }: PodConfigContext['state'], pod: Pod): string[] {
   if (!isWithoutUid(pod)) return [];
   const fullName = podFullNameOf(pod);
   const namesakes = (relist.newest?.pods ?? []).filter(({ uid, name, namespace }) => uid !== uidOf(pod) && podFullName(name, namespace) === fullName);
@@ -62,7 +62,7 @@ function forgetAwaited({ awaited }: AdoptionState, source: PodSource): void {
   for (const [fullName, pod] of awaited) if (pod.source === source) awaited.delete(fullName);
 }
 
-function adopt({ state, turn }: AgentContext, pod: Pod): void {
+function adopt({ state, turn }: PodConfigContext, pod: Pod): void {
   if (!isWithoutUid(pod)) return;
   const fullName = podFullNameOf(pod);
   const aside = [...state.setAside.pods.values()].find(({ uid, manifestUid }) => manifestUid === uidOf(pod) && uid !== manifestUid);

@@ -4,12 +4,15 @@ import type { Pod } from '../../../ports/model/pod.js';
 import type { ObjectChange, ReflectorState } from '../../api-cache/reflector.js';
 import { mergeChanges } from '../../pod-sources/pod-config.js';
 import type { AgentContext } from '../agent-context.js';
+import { requestCleanUp } from '../housekeeping/requests.js';
 import { mirrorShown, mirrorsListed, reconcileAllMirrors } from '../mirror-client/mirror-pods.js';
 import { takeReported } from '../probe-manager/reported-readiness.js';
 import { apiPodShown } from '../status-manager/status-writes.js';
 import { deliver, podUidOf } from '../sync-loop/sync-loop.js';
+import { asPodConfig } from './slice.js';
 
-export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
+export function apiPodsChanged(sender: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
+  const context = asPodConfig(sender);
   const { state, turn } = context;
   // Withdrawn: every pod must end, even if the API still has it.
   if (state.api?.withdrawn !== true) {
@@ -17,7 +20,7 @@ export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState
     deliver(context, mergeChanges(state.config, 'api', pods, turn.wall).deliveries);
   }
   // An unreadable object may be gone, and its running pod then has no source.
-  if (replaced || changes.length === 0) state.housekeeping.dirty = true;
+  if (replaced || changes.length === 0) requestCleanUp(state);
   if (replaced) mirrorsListed(context);
   for (const { type, object } of changes) {
     context.forPod(podUidOf(context, object as Pod), () => {

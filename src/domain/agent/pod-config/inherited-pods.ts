@@ -6,26 +6,28 @@ import type { Pod } from '../../../ports/model/pod.js';
 import type { ListedPod } from '../../../ports/model/runtime-listing.js';
 import { isPodBehind } from '../../pod-cache/pod-cache.js';
 import type { PodWorkerEffect } from '../../pod-workers/effects.js';
-import { updatePod } from '../../pod-workers/update-pod.js';
 import { isStaticPod } from '../../values/pod-kind.js';
 import { podFullName, podFullNameOf } from '../../values/pod-references.js';
 import type { AgentContext } from '../agent-context.js';
 import { uidOf } from '../pod-manager/pod-index.js';
+import { endRunningPod } from '../pod-workers/requests.js';
 import { isAside } from '../set-aside/aside-pods.js';
 import { bringBackFor } from '../set-aside/set-aside.js';
+import { asPodConfig } from './slice.js';
 
 /** Adds the pods of the first listing of the runtime. */
-export function inheritPods(context: AgentContext, pods: readonly ListedPod[]): void {
+export function inheritPods(sender: AgentContext, pods: readonly ListedPod[]): void {
+  const context = asPodConfig(sender);
   for (const pod of pods) if (isAlive(pod)) context.state.inherited.set(pod.uid, podFullName(pod.name, pod.namespace));
 }
 
 /** Has the earlier selves of a static pod ended that are still alive. Returns their UIDs; none: the pod may be started. */
-export function endPredecessors(context: AgentContext, pod: Pod, effects: PodWorkerEffect[]): string[] {
+export function endPredecessors(sender: AgentContext, pod: Pod, effects: PodWorkerEffect[]): string[] {
+  const context = asPodConfig(sender);
   const { inherited, pods, workers, cache } = context.state;
   if (inherited.size === 0 || !isStaticPod(pod)) return [];
   const fullName = podFullNameOf(pod);
   const uids = [...inherited].flatMap(([uid, name]) => (name === fullName && uid !== uidOf(pod) && !pods.pods.has(uid) ? [uid] : []));
-  const { now } = context.turn;
   for (const uid of uids) {
     // Its containers are known after its first inspection.
     if (workers.records.has(uid) || isPodBehind(cache, uid)) continue;
@@ -35,13 +37,14 @@ export function endPredecessors(context: AgentContext, pod: Pod, effects: PodWor
     }
     const runningPod = { uid, name: pod.metadata.name, namespace: pod.metadata.namespace ?? '' };
     const killOptions = { evict: false, gracePeriodOverride: orphanGraceSeconds(context, fullName), statusChange: null, completion: null };
-    updatePod(workers, { type: 'kill', pod: null, mirrorPod: null, runningPod, killOptions, startTime: now }, now, () => true, effects);
+    endRunningPod(context, { type: 'kill', pod: null, mirrorPod: null, runningPod, killOptions, startTime: context.turn.now }, effects);
   }
   return uids;
 }
 
 /** The pod changed in the runtime. Returns the UID of the pod that waited for its end, if it has ended. */
-export function successorOf(context: AgentContext, uid: string): string | null {
+export function successorOf(sender: AgentContext, uid: string): string | null {
+  const context = asPodConfig(sender);
   const { inherited, pods, pleg } = context.state;
   const fullName = inherited.get(uid);
   if (fullName === undefined) return null;

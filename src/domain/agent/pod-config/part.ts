@@ -4,4 +4,4 @@ import type { AgentPart } from '../part.js';
 import { takePodSet, withdrawPods } from './pod-sets.js';
 
 /** `pkg/kubelet/config`: merges the sets of the sources. */
-export const podConfig: AgentPart = { name: 'podConfig', events: { podSet: takePodSet, 'withdraw-pods': withdrawPods } };
+export const podConfig: AgentPart<'podConfig'> = { name: 'podConfig', events: { podSet: takePodSet, 'withdraw-pods': withdrawPods } };

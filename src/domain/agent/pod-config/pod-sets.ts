@@ -6,8 +6,9 @@ import type { AgentContext } from '../agent-context.js';
 import type { AgentEvent } from '../agent-state.js';
 import { deliver } from '../sync-loop/sync-loop.js';
 import { adopted, releasedSets } from './adopted-pods.js';
+import { asPodConfig, type PodConfigContext } from './slice.js';
 
-export function takePodSet(context: AgentContext, { source, pods }: Pick<Extract<AgentEvent, { type: 'podSet' }>, 'source' | 'pods'>): void {
+export function takePodSet(context: PodConfigContext, { source, pods }: Pick<Extract<AgentEvent, { type: 'podSet' }>, 'source' | 'pods'>): void {
   // An API source sends changes; an empty set withdraws its pods.
   if (source === 'api' && context.state.api !== null) context.state.api.withdrawn = true;
   const run = adopted(context, source, pods);
@@ -17,7 +18,7 @@ export function takePodSet(context: AgentContext, { source, pods }: Pick<Extract
   deliver(context, deliveries);
 }
 
-export function withdrawPods(context: AgentContext): void {
+export function withdrawPods(context: PodConfigContext): void {
   const { state } = context;
   state.withdrawn = true;
   if (state.fileSource !== null) takePodSet(context, { source: 'file', pods: [] });
@@ -26,11 +27,13 @@ export function withdrawPods(context: AgentContext): void {
 }
 
 /** Sets that waited until it was known what runs. */
-export function deliverReleasedSets(context: AgentContext): void {
+export function deliverReleasedSets(sender: AgentContext): void {
+  const context = asPodConfig(sender);
   for (const [source, pods] of releasedSets(context)) takePodSet(context, { source, pods });
 }
 
 /** The interface of the agent to one of its sources. */
-export function sourceContext(context: AgentContext, source: PodSource): FileSourceContext & UrlSourceContext {
+export function sourceContext(sender: AgentContext, source: PodSource): FileSourceContext & UrlSourceContext {
+  const context = asPodConfig(sender);
   return { turn: context.turn, emit: (pods) => takePodSet(context, { source, pods: context.state.withdrawn ? [] : pods }) };
 }

@@ -1,6 +1,7 @@
 // The pods assigned to this node, by UID and by full name, with the mirror pods of static ones in the API.
 // Invariant: look-ups by UID never return a mirror pod.
 import type { Pod } from '../../../ports/model/pod.js';
+import type { View } from '../../kernel/view.js';
 import { isMirrorPod, isStaticPod } from '../../values/pod-kind.js';
 import { podFullNameOf } from '../../values/pod-references.js';
 
@@ -28,14 +29,14 @@ export function removePod(index: PodIndex, pod: Pod): void {
 }
 
 /** The pod and its mirror, given either of the two. */
-export function podAndMirror(index: PodIndex, given: Pod): { readonly pod: Pod | null; readonly mirror: Pod | null } {
+export function podAndMirror(index: View<PodIndex>, given: Pod): { readonly pod: Pod | null; readonly mirror: Pod | null } {
   const fullName = podFullNameOf(given);
   if (isMirrorPod(given)) return { pod: index.podsByFullName.get(fullName) ?? null, mirror: given };
   return { pod: given, mirror: isStaticPod(given) ? (index.mirrorsByFullName.get(fullName) ?? null) : null };
 }
 
 /** Mirror pods without a static pod. */
-export function orphanMirrors(index: PodIndex): Pod[] {
+export function orphanMirrors(index: View<PodIndex>): Pod[] {
   return [...index.mirrorsByFullName].flatMap(([fullName, mirror]) => (index.podsByFullName.has(fullName) ? [] : [mirror]));
 }
 

@@ -11,7 +11,7 @@ import { isPodTerminationRequested } from '../../pod-workers/queries.js';
 import { goQuote } from '../../values/go-text.js';
 import { microsPerSecond } from '../../values/time.js';
 import { unmountProblems } from '../../volume-manager/release-volumes.js';
-import type { AgentContext } from '../agent-context.js';
+import type { PodWorkersContext } from './slice.js';
 
 export const keptPodMachine = 'kept-pod';
 /** With two steps in a row (the runtime status, the operation) the event comes within half a minute. */
@@ -19,23 +19,23 @@ const patience: Micros = 14 * microsPerSecond;
 const repeatAfter: Micros = 300 * microsPerSecond;
 
 /** A termination step begins. A pod that should run has no deadline. */
-export function expectStep({ state, turn }: AgentContext, uid: string, isKill: boolean): void {
+export function expectStep({ state, turn }: PodWorkersContext, uid: string, isKill: boolean): void {
   if (!isPodTerminationRequested(state.workers, uid)) return;
   const grace = isKill ? (state.workers.records.get(uid)?.gracePeriodSeconds ?? 0) : 0;
   turn.wakeAt({ machine: keptPodMachine, key: uid }, turn.now + grace * microsPerSecond + patience);
 }
 
-export function stepEnded({ turn }: AgentContext, uid: string): void {
+export function stepEnded({ turn }: PodWorkersContext, uid: string): void {
   turn.wakeAt({ machine: keptPodMachine, key: uid }, null);
 }
 
 /** A termination step failed and is retried. */
-export function reportKept(context: AgentContext, pod: Pod, why: string): void {
+export function reportKept(context: PodWorkersContext, pod: Pod, why: string): void {
   context.event(pod, null, 'Warning', 'FailedKillPod', `error killing pod: ${why}`);
 }
 
 /** A termination step is overdue. */
-export function reportOverdueStep(context: AgentContext, uid: string): void {
+export function reportOverdueStep(context: PodWorkersContext, uid: string): void {
   const { state, turn } = context;
   const record = state.workers.records.get(uid);
   if (record?.run == null || !isPodTerminationRequested(state.workers, uid)) return;
@@ -48,7 +48,7 @@ export function reportOverdueStep(context: AgentContext, uid: string): void {
   turn.wakeAt({ machine: keptPodMachine, key: uid }, turn.now + repeatAfter);
 }
 
-function waitedFor({ state }: AgentContext, { uid }: SyncRun, step: SyncStep): string {
+function waitedFor({ state }: PodWorkersContext, { uid }: SyncRun, step: SyncStep): string {
   switch (step.kind) {
     case 'kill': {
       const { phase, items } = step.kill;

@@ -5,6 +5,7 @@ import { isPodKnownTerminated } from '../../pod-workers/queries.js';
 import { microsPerSecond } from '../../values/time.js';
 import type { AgentContext } from '../agent-context.js';
 import { uidOf } from '../pod-manager/pod-index.js';
+import type { PodWorkersContext } from './slice.js';
 
 export const overdueKillMachine = 'overdue-kill';
 /** The Go kubelet's: half as long again as the pod's grace period, and ten seconds at least. */
@@ -22,7 +23,7 @@ export function longestKill({ spec }: Pod, gracePeriodSeconds: number | null): M
   return Math.max(leastWait, Math.floor(grace * patience * microsPerSecond));
 }
 
-export function endOverdue(context: AgentContext, uid: string): void {
+export function endOverdue(context: PodWorkersContext, uid: string): void {
   const { pods, workers } = context.state;
   const pod = pods.pods.get(uid);
   context.turn.end({ machine: overdueKillMachine, key: uid });

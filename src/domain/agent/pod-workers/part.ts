@@ -9,7 +9,7 @@ import { operationHookReplied, operationReplied, operationWoken } from './pod-op
 import { withEffects } from './worker-effects.js';
 
 /** `pkg/kubelet/pod_workers.go`. */
-export const podWorkers: AgentPart = {
+export const podWorkers: AgentPart<'podWorkers'> = {
   name: 'podWorkers',
   settle: forgetFinishedPods,
   machines: {

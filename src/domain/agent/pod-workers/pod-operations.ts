@@ -19,11 +19,10 @@ import { activeDeadline } from '../../status/deadline.js';
 import { isTerminalPhase } from '../../status/phase.js';
 import { isStaticPod } from '../../values/pod-kind.js';
 import { byCodeUnits } from '../../values/text-order.js';
-import { forgetRelease } from '../../volume-manager/release-volumes.js';
 import type { AgentContext } from '../agent-context.js';
 import { clearResize, noteResized, showProgress } from '../allocation-manager/resize-progress.js';
+import { isPrepared, setUnprepared } from '../cgroups/prepared-pods.js';
 import { noteRunEnded } from '../housekeeping/clean-up-needs.js';
-import { isPrepared, setUnprepared } from '../housekeeping/prepared-pods.js';
 import { reconcileMirror } from '../mirror-client/mirror-pods.js';
 import { planPodRelist } from '../pleg/looks.js';
 import { endPredecessors } from '../pod-config/inherited-pods.js';
@@ -32,10 +31,12 @@ import { addProbes, removeProbes, stopRestartingProbes } from '../probe-manager/
 import { podStart } from '../status-manager/pod-starts.js';
 import { computeStatus, refreshStatus, setStatus, showEnded, showStartFailures, terminateStatus, withTermination } from '../status-manager/pod-statuses.js';
 import { queueStatusWrite } from '../status-manager/status-writes.js';
+import { forgetVolumeRelease } from '../volume-manager/requests.js';
 import { reportKept, stepEnded } from './kept-pods.js';
+import { asPodWorkers, type PodWorkersContext } from './slice.js';
 import { missingFeature } from './unsupported.js';
 
-export function beginOperation(context: AgentContext, uid: string, operation: PodOperation, effects: PodWorkerEffect[]): void {
+export function beginOperation(context: PodWorkersContext, uid: string, operation: PodOperation, effects: PodWorkerEffect[]): void {
   assert(!context.state.runs.has(uid), 'a pod has a run already', uid);
   const cached = readPodCache(context.state.cache, uid);
   const status = cached.kind === 'status' ? cached.status : emptyStatus(uid);
@@ -66,32 +67,33 @@ export function beginOperation(context: AgentContext, uid: string, operation: Po
 }
 
 /** An answer for `pod/<uid>`. */
-export function operationReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>, effects: PodWorkerEffect[]): void {
+export function operationReplied(context: PodWorkersContext, uid: string, reply: Reply<AgentOperations>, effects: PodWorkerEffect[]): void {
   const run = context.state.runs.get(uid);
   assert(run !== undefined, 'a pod got an answer but has no run', uid);
   if (runReplied(run, reply, context)) finish(context, run, effects);
 }
 
 /** A reply for `hook/<uid>`: the run that began the hook may have ended. */
-export function operationHookReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>, effects: PodWorkerEffect[]): void {
+export function operationHookReplied(context: PodWorkersContext, uid: string, reply: Reply<AgentOperations>, effects: PodWorkerEffect[]): void {
   const run = context.state.runs.get(uid);
   if (run !== undefined && hookReplied(run, reply, context)) finish(context, run, effects);
 }
 
 /** A phase of a kill may have ended by time. */
-export function operationWoken(context: AgentContext, uid: string, effects: PodWorkerEffect[]): void {
+export function operationWoken(sender: AgentContext, uid: string, effects: PodWorkerEffect[]): void {
+  const context = asPodWorkers(sender);
   const run = context.state.runs.get(uid);
   if (run !== undefined && advanceRun(run, context)) finish(context, run, effects);
 }
 
-export function cancelOperation(context: AgentContext, uid: string, effects: PodWorkerEffect[]): void {
+export function cancelOperation(context: PodWorkersContext, uid: string, effects: PodWorkerEffect[]): void {
   const run = context.state.runs.get(uid);
   if (run === undefined) return;
   cancelRun(run, context);
   if (advanceRun(run, context)) finish(context, run, effects);
 }
 
-function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation, effects: PodWorkerEffect[]): SyncStep[] {
+function firstSteps(context: PodWorkersContext, run: SyncRun, operation: PodOperation, effects: PodWorkerEffect[]): SyncStep[] {
   if (operation.op !== 'syncPod') setUnprepared(context.state, run.uid);
   switch (operation.op) {
     case 'syncPod':
@@ -119,7 +121,7 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
   }
 }
 
-function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): SyncStep[] {
+function syncSteps(context: PodWorkersContext, run: SyncRun, effects: PodWorkerEffect[]): SyncStep[] {
   const { state } = context;
   const { pod } = run;
   // Before the status: a container with a readiness probe isn't ready before its first probe.
@@ -169,7 +171,7 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
   ];
 }
 
-function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): void {
+function finish(context: PodWorkersContext, run: SyncRun, effects: PodWorkerEffect[]): void {
   const { state, turn } = context;
   state.runs.delete(run.uid);
   context.claims?.leave(run.uid);
@@ -197,12 +199,12 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
 }
 
 /** Of runs that end because there is something else to do, nothing is logged. */
-export function logFailedSync({ turn }: AgentContext, pod: Pod, err: string): void {
+export function logFailedSync({ turn }: PodWorkersContext, pod: Pod, err: string): void {
   const { name, namespace = '' } = pod.metadata;
   turn.log('error', 'Error syncing pod, skipping', { pod: `${namespace}/${name}`, podUID: uidOf(pod), err });
 }
 
-function conclude(context: AgentContext, run: SyncRun): RunResult {
+function conclude(context: PodWorkersContext, run: SyncRun): RunResult {
   const result = resultOfRun(run);
   const { error } = result;
   switch (run.operation.op) {
@@ -227,7 +229,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
       if (error === null) {
         clearResize(context, run.uid);
         terminateStatus(context, run.pod);
-        forgetRelease(context.state.volumes, run.uid, context);
+        forgetVolumeRelease(context, run.uid);
         context.apiParts.podReleased(context, run.uid);
       } else if (error.kind !== 'cancelled') reportKept(context, run.pod, error.message);
       return result;
@@ -246,7 +248,7 @@ function isFailedStart({ action, error }: ActionResult): boolean {
 }
 
 /** A deadline is the only thing that may end a pod's rest without anything having happened. */
-function untilDeadline(context: AgentContext, { pod, uid }: SyncRun, rest: PodRest): PodRest {
+function untilDeadline(context: PodWorkersContext, { pod, uid }: SyncRun, rest: PodRest): PodRest {
   const deadline = activeDeadline(pod, podStart(context, uid, context.state.statuses.get(uid)?.status ?? {}));
   if (deadline === null) return rest;
   return { until: rest.until === null ? deadline : Math.min(rest.until, deadline) };

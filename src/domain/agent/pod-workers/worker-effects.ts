@@ -7,11 +7,15 @@ import type { PodUpdate } from '../../pod-workers/pod-worker-record.js';
 import { resyncInterval, runStatusRead } from '../../pod-workers/run-pod.js';
 import { updatePod } from '../../pod-workers/update-pod.js';
 import type { AgentContext } from '../agent-context.js';
+import { requestCleanUp } from '../housekeeping/requests.js';
 import { requestPodRelist } from '../pleg/looks.js';
+import { preemptionCompleted } from '../pod-admission/requests.js';
 import { isAside } from '../set-aside/aside-pods.js';
 import { mayWorkOn } from '../sync-loop/pod-pace.js';
+import { statusesArrived } from '../sync-loop/requests.js';
 import { expectStep } from './kept-pods.js';
 import { beginOperation, cancelOperation, logFailedSync } from './pod-operations.js';
+import { asPodWorkers, type PodWorkersContext } from './slice.js';
 
 /** The address whose wake-ups are the work queue: one time a pod, a new one replaces the old. */
 export const syncMachine = 'sync';
@@ -21,7 +25,8 @@ export function syncAddress(uid: string): { readonly machine: typeof syncMachine
 }
 
 /** Delivers an update to a pod's worker and carries out what follows. Nothing is done about a pod that is aside. */
-export function dispatchUpdate(context: AgentContext, update: PodUpdate): void {
+export function dispatchUpdate(sender: AgentContext, update: PodUpdate): void {
+  const context = asPodWorkers(sender);
   const uid = update.pod?.metadata.uid ?? update.runningPod?.uid ?? '';
   if (isAside(context.state, uid)) return;
   context.forPod(uid, () => {
@@ -32,13 +37,14 @@ export function dispatchUpdate(context: AgentContext, update: PodUpdate): void {
 }
 
 /** Lets an operation happen that adds effects, then carries them out. */
-export function withEffects(context: AgentContext, happen: (effects: PodWorkerEffect[]) => void): void {
+export function withEffects(sender: AgentContext, happen: (effects: PodWorkerEffect[]) => void): void {
+  const context = asPodWorkers(sender);
   const effects: PodWorkerEffect[] = [];
   happen(effects);
   carryOut(context, effects);
 }
 
-export function carryOut(context: AgentContext, effects: PodWorkerEffect[]): void {
+export function carryOut(context: PodWorkersContext, effects: PodWorkerEffect[]): void {
   for (let i = 0; i < effects.length; i++) {
     const effect = effects[i];
     if (effect === undefined) continue;
@@ -47,7 +53,7 @@ export function carryOut(context: AgentContext, effects: PodWorkerEffect[]): voi
   }
 }
 
-function carryOutOne(context: AgentContext, effect: PodWorkerEffect, effects: PodWorkerEffect[]): void {
+function carryOutOne(context: PodWorkersContext, effect: PodWorkerEffect, effects: PodWorkerEffect[]): void {
   const { state, turn } = context;
   switch (effect.kind) {
     case 'awaitStatus':
@@ -74,20 +80,20 @@ function carryOutOne(context: AgentContext, effect: PodWorkerEffect, effects: Po
       logFailedSync(context, effect.pod, effect.message);
       return;
     case 'complete':
-      state.housekeeping.dirty = true;
-      state.admission.completed.push(effect.completion);
+      requestCleanUp(state);
+      preemptionCompleted(state, effect.completion);
       return;
     default:
       unreachable(effect);
   }
 }
 
-function delayOf(context: AgentContext, base: Micros, uid: string): Micros {
+function delayOf(context: PodWorkersContext, base: Micros, uid: string): Micros {
   const period = base === resyncInterval ? context.state.settings.syncFrequency : base;
   return Math.floor(period * (1 + 0.5 * context.turn.random('requeue', uid)));
 }
 
-function awaitStatus(context: AgentContext, uid: string, newerThan: Micros, effects: PodWorkerEffect[]): void {
+function awaitStatus(context: PodWorkersContext, uid: string, newerThan: Micros, effects: PodWorkerEffect[]): void {
   const cached = readPodCacheIfNewer(context.state.cache, uid, newerThan);
   if (cached === null) {
     context.state.awaitingStatus.set(uid, newerThan);
@@ -98,8 +104,9 @@ function awaitStatus(context: AgentContext, uid: string, newerThan: Micros, effe
 }
 
 /** Resumes workers that no longer need to wait; null: check all of them. Those beyond this step's limit resume in the next. */
-export function resumeAwaiting(context: AgentContext, uids: readonly string[] | null): void {
-  const { awaitingStatus, backlog } = context.state;
+export function resumeAwaiting(sender: AgentContext, uids: readonly string[] | null): void {
+  const context = asPodWorkers(sender);
+  const { awaitingStatus } = context.state;
   if (awaitingStatus.size === 0) return;
   const effects: PodWorkerEffect[] = [];
   for (const uid of uids ?? [...awaitingStatus.keys()]) {
@@ -108,7 +115,7 @@ export function resumeAwaiting(context: AgentContext, uids: readonly string[] | 
     const cached = readPodCacheIfNewer(context.state.cache, uid, newerThan);
     if (cached === null) continue;
     if (!mayWorkOn(context)) {
-      backlog.statusesCame = true;
+      statusesArrived(context.state);
       break;
     }
     awaitingStatus.delete(uid);
@@ -118,7 +125,7 @@ export function resumeAwaiting(context: AgentContext, uids: readonly string[] | 
 }
 
 /** Whether the cached status shows something that runs, or can't be read. */
-function runtimeMayBeActive(context: AgentContext, uid: string): boolean {
+function runtimeMayBeActive(context: PodWorkersContext, uid: string): boolean {
   const cached = readPodCache(context.state.cache, uid);
   if (cached.kind === 'failed' || isPodBehind(context.state.cache, uid)) return true;
   return cached.status.containers.some(({ state }) => state === 'running') || cached.status.sandboxes.some(({ state }) => state === 'ready');

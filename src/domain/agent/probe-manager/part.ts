@@ -5,4 +5,7 @@ import { probeMachine } from './probe-workers.js';
 import { probeReplied, probeWoken } from './probing.js';
 
 /** `pkg/kubelet/prober`. */
-export const probeManager: AgentPart = { name: 'probeManager', machines: { [probeMachine]: { replies: repliesTo(probeOperations, probeReplied), woken: probeWoken } } };
+export const probeManager: AgentPart<'probeManager'> = {
+  name: 'probeManager',
+  machines: { [probeMachine]: { replies: repliesTo(probeOperations, probeReplied), woken: probeWoken } },
+};

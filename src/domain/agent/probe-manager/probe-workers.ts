@@ -12,6 +12,7 @@ import { runtimeContainerId } from '../../values/pod-references.js';
 import { parseRfc3339 } from '../../values/time.js';
 import type { AgentContext } from '../agent-context.js';
 import { uidOf } from '../pod-manager/pod-index.js';
+import { asProbeManager, type ProbeManagerContext } from './slice.js';
 
 export const probeMachine = 'probe';
 
@@ -23,7 +24,8 @@ export function probeAddress(uid: string, name: string): Address {
 const isProbed = derived(hasProbes);
 
 /** Makes missing workers for a pod's spec. A changed probe gets another worker. */
-export function addProbes(context: AgentContext, pod: Pod): void {
+export function addProbes(sender: AgentContext, pod: Pod): void {
+  const context = asProbeManager(sender);
   const { probes, startedAt } = context.state;
   const uid = uidOf(pod);
   const known = probes.pods.get(uid);
@@ -51,7 +53,8 @@ export function addProbes(context: AgentContext, pod: Pod): void {
 }
 
 /** The pod terminates: probes that could restart its containers end first; readiness continues, so that endpoints drain, and so do sidecars' probes. */
-export function stopRestartingProbes(context: AgentContext, pod: Pod): void {
+export function stopRestartingProbes(sender: AgentContext, pod: Pod): void {
+  const context = asProbeManager(sender);
   const uid = uidOf(pod);
   const ofPod = context.state.probes.pods.get(uid);
   if (ofPod === undefined) return;
@@ -62,7 +65,8 @@ export function stopRestartingProbes(context: AgentContext, pod: Pod): void {
   }
 }
 
-export function removeProbes(context: AgentContext, uid: string): void {
+export function removeProbes(sender: AgentContext, uid: string): void {
+  const context = asProbeManager(sender);
   const ofPod = context.state.probes.pods.get(uid);
   if (ofPod === undefined) return;
   for (const [name, registered] of ofPod.workers) forgetWorker(context, uid, name, registered);
@@ -70,13 +74,13 @@ export function removeProbes(context: AgentContext, uid: string): void {
 }
 
 /** Ends the worker and drops its result. */
-export function forgetWorker(context: AgentContext, uid: string, name: string, registered: RegisteredWorker): void {
+export function forgetWorker(context: ProbeManagerContext, uid: string, name: string, registered: RegisteredWorker): void {
   endWorker(context, uid, name, registered);
   context.state.probes.pods.get(uid)?.workers.delete(name);
   probesChanged(context, uid);
 }
 
-function endWorker(context: AgentContext, uid: string, name: string, { worker, slot }: RegisteredWorker): void {
+function endWorker(context: ProbeManagerContext, uid: string, name: string, { worker, slot }: RegisteredWorker): void {
   const { probes } = context.state;
   stopProbeWorker(worker);
   if (worker.containerId !== null) probes.results[worker.kind].delete(worker.containerId);
@@ -85,13 +89,14 @@ function endWorker(context: AgentContext, uid: string, name: string, { worker, s
 }
 
 /** The inputs of the pod's status have changed. */
-export function probesChanged({ state: { probes } }: AgentContext, uid: string): void {
+export function probesChanged({ state: { probes } }: ProbeManagerContext, uid: string): void {
   const ofPod = probes.pods.get(uid);
   if (ofPod !== undefined) ofPod.version = ++probes.count;
 }
 
 /** The pod's status changed: workers may have something to do sooner than they thought, or nothing any more. */
-export function planProbes(context: AgentContext, uid: string): void {
+export function planProbes(sender: AgentContext, uid: string): void {
+  const context = asProbeManager(sender);
   const ofPod = context.state.probes.pods.get(uid);
   if (ofPod === undefined) return;
   const status = probedStatus(context, uid);
@@ -102,12 +107,12 @@ export function planProbes(context: AgentContext, uid: string): void {
   }
 }
 
-export function planProbe(context: AgentContext, uid: string, name: string, worker: ProbeWorker): void {
+export function planProbe(context: ProbeManagerContext, uid: string, name: string, worker: ProbeWorker): void {
   context.turn.wakeAt(probeAddress(uid, name), probeWakeAt(worker, probedStatus(context, uid), context.turn.now, startOf(context, uid)));
 }
 
 /** The start time from the runtime's status of the container; if it is no longer known there, from the pod's status. */
-export function startOf({ state, turn }: AgentContext, uid: string): StartOf {
+export function startOf({ state, turn }: ProbeManagerContext, uid: string): StartOf {
   return (container) => {
     const known = state.cache.moments.get(uid)?.get(runtimeContainerId(container.containerID));
     if (known !== undefined) return known.startedAt;
@@ -116,7 +121,7 @@ export function startOf({ state, turn }: AgentContext, uid: string): StartOf {
   };
 }
 
-export function probedStatus({ state }: AgentContext, uid: string): PodStatus | null {
+export function probedStatus({ state }: ProbeManagerContext, uid: string): PodStatus | null {
   return state.statuses.get(uid)?.status ?? null;
 }
 

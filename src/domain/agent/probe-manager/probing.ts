@@ -3,13 +3,13 @@ import type { ProbeAnswer } from '../../probes/ask-probe.js';
 import { askProbe, probeOutcomeOf } from '../../probes/ask-probe.js';
 import type { RegisteredWorker } from '../../probes/probe-registry.js';
 import { type ProbeChange, type ProbeStep, type ProbeWorker, probeAnswered, probeDue } from '../../probes/probe-worker.js';
-import type { AgentContext } from '../agent-context.js';
 import { setProbed } from '../status-manager/pod-statuses.js';
 import { syncPods } from '../sync-loop/sync-loop.js';
 import { forgetWorker, planProbe, probeAddress, probedStatus, probesChanged, startOf } from './probe-workers.js';
 import { takenOver } from './reported-readiness.js';
+import type { ProbeManagerContext } from './slice.js';
 
-export function probeWoken(context: AgentContext, key: string): void {
+export function probeWoken(context: ProbeManagerContext, key: string): void {
   const found = workerOf(context, key);
   if (found === null || found.registered.worker.state !== 'idle') return;
   const { worker } = found.registered;
@@ -20,7 +20,7 @@ export function probeWoken(context: AgentContext, key: string): void {
 }
 
 /** Drops answers for workers that have ended. */
-export function probeReplied(context: AgentContext, key: string, reply: ProbeAnswer): void {
+export function probeReplied(context: ProbeManagerContext, key: string, reply: ProbeAnswer): void {
   const found = workerOf(context, key);
   if (found === null || found.registered.slot !== reply.slot) return;
   const { worker } = found.registered;
@@ -33,7 +33,7 @@ interface FoundWorker {
   readonly registered: RegisteredWorker;
 }
 
-function workerOf({ state }: AgentContext, key: string): FoundWorker | null {
+function workerOf({ state }: ProbeManagerContext, key: string): FoundWorker | null {
   const [kind = '', container = '', ...rest] = key.split('/');
   const uid = rest.join('/');
   const name = `${kind}/${container}`;
@@ -41,7 +41,7 @@ function workerOf({ state }: AgentContext, key: string): FoundWorker | null {
   return registered === undefined ? null : { uid, name, registered };
 }
 
-function take(context: AgentContext, found: FoundWorker, first: ProbeStep): void {
+function take(context: ProbeManagerContext, found: FoundWorker, first: ProbeStep): void {
   const { uid, name, registered } = found;
   const { worker, slot } = registered;
   const changes: ProbeChange[] = [];
@@ -62,12 +62,12 @@ function take(context: AgentContext, found: FoundWorker, first: ProbeStep): void
   if (changes.length > 0) publishProbeResult(context, uid, worker, changes);
 }
 
-function keepResults({ state }: AgentContext, worker: ProbeWorker, changes: readonly ProbeChange[]): void {
+function keepResults({ state }: ProbeManagerContext, worker: ProbeWorker, changes: readonly ProbeChange[]): void {
   const results = state.probes.results[worker.kind];
   for (const { containerId, result } of changes) results.set(containerId, result);
 }
 
-function publishProbeResult(context: AgentContext, uid: string, worker: ProbeWorker, changes: readonly ProbeChange[]): void {
+function publishProbeResult(context: ProbeManagerContext, uid: string, worker: ProbeWorker, changes: readonly ProbeChange[]): void {
   const last = changes.at(-1);
   if (last === undefined) return;
   probesChanged(context, uid);

@@ -9,9 +9,10 @@ import { podFullNameOf, runtimeContainerId } from '../../values/pod-references.j
 import type { AgentContext } from '../agent-context.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { setProbed } from '../status-manager/pod-statuses.js';
+import type { ProbeManagerContext } from './slice.js';
 
 /** Containers that keep their reported values until a probe of this agent has a result. */
-export function takenOver({ state }: AgentContext): IsTakenOver {
+export function takenOver({ state }: ProbeManagerContext): IsTakenOver {
   if (state.nodeFacts.changesStatusOnRestart) return () => false;
   const { api } = state;
   const awaitsMirrors = api !== null && api.reflectors.get('pods')?.synced !== true;

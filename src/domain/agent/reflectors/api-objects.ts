@@ -19,12 +19,13 @@ import {
 import type { Turn } from '../../kernel/machine.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AnswerOf } from '../part.js';
+import { asReflectors, type ReflectorsContext } from './slice.js';
 import { reportUnusable } from './unusable-objects.js';
 
 const core = (plural: string) => ({ group: '', version: 'v1', plural });
 
 /** Starts the permanent watches of an agent with an apiserver. */
-export function beginApiObjects(context: AgentContext): void {
+export function beginApiObjects(context: ReflectorsContext): void {
   const { api, settings } = context.state;
   if (api === null) return;
   watchObjects(context, 'node', { resource: core('nodes'), namespace: null, fieldSelector: `metadata.name=${settings.nodeName}`, labelSelector: null });
@@ -34,7 +35,8 @@ export function beginApiObjects(context: AgentContext): void {
 }
 
 /** Keeps a copy of these objects from now on; with `newest` no list of a cache that is behind is taken. Idempotent. Not without an apiserver. */
-export function watchObjects(context: AgentContext, name: string, selection: ApiSelection, newest = false): void {
+export function watchObjects(sender: AgentContext, name: string, selection: ApiSelection, newest = false): void {
+  const context = asReflectors(sender);
   const { api } = context.state;
   if (api === null) return;
   const known = api.reflectors.get(name);
@@ -44,29 +46,30 @@ export function watchObjects(context: AgentContext, name: string, selection: Api
 }
 
 /** Gives up the copy. */
-export function unwatchObjects(context: AgentContext, name: string): void {
+export function unwatchObjects(sender: AgentContext, name: string): void {
+  const context = asReflectors(sender);
   const reflector = context.state.api?.reflectors.get(name);
   if (reflector === undefined) return;
   stopReflector(reflector, contextOf(context, reflector));
   context.state.api?.reflectors.delete(name);
 }
 
-export function apiSaw(context: AgentContext, { watch, events }: ApiWatchEvents): void {
+export function apiSaw(context: ReflectorsContext, { watch, events }: ApiWatchEvents): void {
   const reflector = context.state.api?.reflectors.get(reflectorOfWatch(watch));
   if (reflector !== undefined) reflectorSaw(reflector, watch, events, contextOf(context, reflector));
 }
 
-export function apiReplied(context: AgentContext, name: string, answer: AnswerOf<'apiReader.list' | 'apiReader.watch'>): void {
+export function apiReplied(context: ReflectorsContext, name: string, answer: AnswerOf<'apiReader.list' | 'apiReader.watch'>): void {
   const reflector = context.state.api?.reflectors.get(name);
   if (reflector !== undefined) reflectorReplied(reflector, answer, contextOf(context, reflector));
 }
 
-export function apiWoken(context: AgentContext, name: string): void {
+export function apiWoken(context: ReflectorsContext, name: string): void {
   const reflector = context.state.api?.reflectors.get(name);
   if (reflector !== undefined) reflectorWoken(reflector, contextOf(context, reflector));
 }
 
-function contextOf(context: AgentContext, reflector: ReflectorState): ReflectorContext {
+function contextOf(context: ReflectorsContext, reflector: ReflectorState): ReflectorContext {
   return {
     turn: context.turn as unknown as Turn<ReflectorOperations>,
     changed: (changes, replaced) => context.apiParts.changed(context, reflector, changes, replaced),

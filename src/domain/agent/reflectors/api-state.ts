@@ -8,6 +8,7 @@ import { objectKey, type ReflectorState } from '../../api-cache/reflector.js';
 import { type ChangeDetection, newObjectManager, type ObjectManager } from '../../api-data/object-manager.js';
 import type { ServiceAccounts } from '../../api-data/service-accounts.js';
 import { newTokenCache, type TokenCache } from '../../api-data/token-cache.js';
+import type { View } from '../../kernel/view.js';
 import type { PodCertificates } from '../../pod-certificates/pod-certificates.js';
 import { newStatusWrites, type StatusWrites } from '../../status/status-write.js';
 import { type MirrorPods, newMirrorPods } from '../mirror-client/mirror-pods-state.js';
@@ -54,17 +55,17 @@ export function newApiState(nodeName: string, strategy: ChangeDetection, syncFre
 }
 
 /** The copy of an object; null: it isn't there, or nothing is known yet. */
-export function cachedObject(api: ApiState | null, reflector: string, namespace: string, name: string): ApiObject | null {
+export function cachedObject(api: View<ApiState> | null, reflector: string, namespace: string, name: string): ApiObject | null {
   return api?.reflectors.get(reflector)?.objects.get(objectKey(namespace, name)) ?? null;
 }
 
 /** The agent's own Node in the API; null if absent, or without an API. */
-export function ownNode(api: ApiState | null): Node | null {
+export function ownNode(api: View<ApiState> | null): Node | null {
   return api === null ? null : (cachedObject(api, 'node', '', api.nodeName) as Node | null);
 }
 
 /** The same, with the version up to which it is known to be absent. */
-export function watchedNode(api: ApiState | null): { readonly node: Node | null; readonly absentUpTo: number | null } {
+export function watchedNode(api: View<ApiState> | null): { readonly node: Node | null; readonly absentUpTo: number | null } {
   const node = ownNode(api);
   const reflector = api?.reflectors.get('node');
   const absentUpTo = node === null && reflector?.synced === true && reflector.resourceVersion !== null ? Number(reflector.resourceVersion) : null;
@@ -72,7 +73,7 @@ export function watchedNode(api: ApiState | null): { readonly node: Node | null;
 }
 
 /** `services` is null without an API. */
-export function servicesOf(api: ApiState): { readonly services: readonly Service[] | null; readonly servicesSynced: boolean } {
+export function servicesOf(api: View<ApiState>): { readonly services: readonly Service[] | null; readonly servicesSynced: boolean } {
   const reflector = api.reflectors.get('services');
   if (reflector === undefined) return { services: [], servicesSynced: false };
   return { services: [...reflector.objects.values()] as Service[], servicesSynced: reflector.synced };

@@ -4,7 +4,7 @@ import { type AgentPart, repliesTo } from '../part.js';
 import { apiReplied, apiSaw, apiWoken, beginApiObjects } from './api-objects.js';
 
 /** The kubelet's informers: copies of objects, kept up to date by watches. */
-export const reflectors: AgentPart = {
+export const reflectors: AgentPart<'reflectors'> = {
   name: 'reflectors',
   start: beginApiObjects,
   events: { 'api-watch': apiSaw },

@@ -1,13 +1,13 @@
 // API objects that can't be used because a field has the wrong type: a log line and an event name the field.
 import type { UnusableObject } from '../../../ports/model/api-object.js';
 import { objectKey, type ReflectorState } from '../../api-cache/reflector.js';
-import type { AgentContext } from '../agent-context.js';
+import type { ReflectorsContext } from './slice.js';
 
 /** If the list or watch didn't name it: `pods` -> `Pod`. */
 const kinds: Readonly<Record<string, string>> = { nodes: 'Node', pods: 'Pod', services: 'Service', secrets: 'Secret', configmaps: 'ConfigMap' };
 
 /** Reports each problem of an object once; its last known version stays in use. */
-export function reportUnusable({ turn }: AgentContext, { name: reflector, selection }: ReflectorState, object: UnusableObject): void {
+export function reportUnusable({ turn }: ReflectorsContext, { name: reflector, selection }: ReflectorState, object: UnusableObject): void {
   const { apiVersion, namespace, name, uid, resourceVersion, problem } = object;
   const kind = object.kind ?? kinds[selection.resource.plural] ?? selection.resource.plural;
   const shownName = namespace === null ? (name ?? '') : objectKey(namespace, name ?? '');

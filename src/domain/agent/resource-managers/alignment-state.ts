@@ -8,6 +8,7 @@ import { memoryCheckpointName } from '../../checkpoints/memory-checkpoint.js';
 import { isUnsaved, newStateFileWriter, type StateFileWriter } from '../../checkpoints/state-file-writer.js';
 import { type CpuManager, startCpuManager } from '../../cpu-manager/cpu-manager.js';
 import type { CpuOptionGates } from '../../cpu-manager/cpu-options.js';
+import type { View } from '../../kernel/view.js';
 import type { MemoryReservation } from '../../memory-manager/machine-memory.js';
 import { type MemoryManager, startMemoryManager } from '../../memory-manager/memory-manager.js';
 import { newTopologyManager, type TopologyManager } from '../../topology-manager/topology-manager.js';
@@ -179,7 +180,7 @@ function newFile(name: string, text: string | null): StateFileWriter<string> {
 }
 
 /** Null: no allocation of the pod waits to be written. */
-export function unsavedProblem({ cpuFile, memoryFile }: AlignmentState, uid: string): { readonly message: string | null } | null {
+export function unsavedProblem({ cpuFile, memoryFile }: View<AlignmentState>, uid: string): { readonly message: string | null } | null {
   const files = [cpuFile, memoryFile].filter((file) => isUnsaved(file, uid));
   if (files.length === 0) return null;
   return { message: files.find(({ problem, writing }) => problem !== null && writing === null)?.problem ?? null };

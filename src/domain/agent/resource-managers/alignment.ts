@@ -24,14 +24,16 @@ import { type ActivePods, activePodsBy } from '../../topology-manager/active-pod
 import { beginAdmission, continueAdmission, type HintProvider, type TopologyAdmission, type TopologyAnswer, topologyAffinityError } from '../../topology-manager/pod-admission.js';
 import { forgetHints } from '../../topology-manager/topology-manager.js';
 import { type CpuSet, equalCpuSets, formatCpuSet } from '../../values/cpu-set.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { isActive } from '../pod-workers/active-pods.js';
 import { isAside } from '../set-aside/aside-pods.js';
 import { type AlignedAt, type AlignmentState, unsavedProblem } from './alignment-state.js';
+import { resourceManagersState } from './slice.js';
 
 /** Allocates a new pod's resources, container by container. Keeps earlier allocations. */
-export function alignPod(state: AgentState, pod: Pod): Admission {
+export function alignPod(given: AgentView, pod: Pod): Admission {
+  const state = resourceManagersState(given);
   const { alignment } = state;
   if (alignment === null) return admitted;
   const { counters, cpu, memory, cpuFile, memoryFile } = alignment;
@@ -51,7 +53,7 @@ export function alignPod(state: AgentState, pod: Pod): Admission {
   return rejected(answer.reason, answer.message);
 }
 
-function hasContainers({ pleg }: AgentState, uid: string): boolean {
+function hasContainers({ pleg }: AgentView, uid: string): boolean {
   return (pleg.records.get(uid)?.listed?.containers.length ?? 0) > 0;
 }
 
@@ -114,7 +116,7 @@ function gaveMemoryBack({ memory }: AlignmentState, pod: Pod, container: Contain
 }
 
 /** Pods whose containers may run, and that under admission. */
-function managedPods(state: AgentState): ActivePods {
+function managedPods(state: AgentView): ActivePods {
   const { pods, workers, pleg } = state;
   const active = activePodsBy((uid) => {
     const pod = pods.pods.get(uid);
@@ -132,7 +134,8 @@ function managedPods(state: AgentState): ActivePods {
 }
 
 /** Releases allocations without an owner. */
-export function collectStale(state: AgentState): void {
+export function collectStale(given: AgentView): void {
+  const state = resourceManagersState(given);
   const { alignment } = state;
   if (alignment === null) return;
   const active = managedPods(state);
@@ -144,7 +147,7 @@ export function collectStale(state: AgentState): void {
 }
 
 /** The previous agent may have ended before it released the resources of ended init containers. */
-function releaseFinished({ pods, cache }: AgentState, { cpu, memory }: AlignmentState, uid: string): void {
+function releaseFinished({ pods, cache }: AgentView, { cpu, memory }: AlignmentState, uid: string): void {
   const pod = pods.pods.get(uid);
   const seen = readPodCache(cache, uid);
   if (pod === undefined || seen.kind !== 'status') return;
@@ -159,7 +162,8 @@ function releaseFinished({ pods, cache }: AgentState, { cpu, memory }: Alignment
 }
 
 /** The resource managers' interface to the runs of pods. */
-export function pinningOfPods(state: AgentState): PinningOfPods {
+export function pinningOfPods(given: AgentView): PinningOfPods {
+  const state = resourceManagersState(given);
   const { alignment } = state;
   if (alignment === null) return noPinning;
   const { cpu, memory } = alignment;

@@ -11,12 +11,12 @@ import { type CpuReconcileItem, cpuReconcileItems, noteCpuUpdate } from '../../c
 import { assert } from '../../kernel/assert.js';
 import { readPodCache } from '../../pod-cache/pod-cache.js';
 import { formatCpuSet } from '../../values/cpu-set.js';
-import type { AgentContext } from '../agent-context.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
 import { activePods } from '../pod-workers/active-pods.js';
 import { collectStale } from './alignment.js';
 import type { AlignmentState } from './alignment-state.js';
+import { type ResourceManagersContext, resourceManagersState } from './slice.js';
 
 export const cpuReconcileAddress = { machine: 'cpu-reconcile', key: '' } as const;
 export const cpuUpdateMachine = 'cpu-update';
@@ -27,12 +27,13 @@ const betweenPasses: Micros = 1_000_000;
 const updatesAtOnce = 16;
 
 /** An allocation may have changed: requests a pass. */
-export function noteAlignmentChange({ alignment }: AgentState): void {
+export function noteAlignmentChange(given: AgentView): void {
+  const { alignment } = resourceManagersState(given);
   if (alignment !== null) alignment.reconcile.dirty = true;
 }
 
 /** At the end of a step. */
-export function planCpuReconcile(context: AgentContext): void {
+export function planCpuReconcile(context: ResourceManagersContext): void {
   const { alignment } = context.state;
   if (alignment === null || alignment.cpu.policy === null) return;
   const { reconcile, cpu } = alignment;
@@ -46,7 +47,7 @@ export function planCpuReconcile(context: AgentContext): void {
   else pass(context, alignment);
 }
 
-function pass(context: AgentContext, alignment: AlignmentState): void {
+function pass(context: ResourceManagersContext, alignment: AlignmentState): void {
   const { state, turn } = context;
   const { reconcile, cpu } = alignment;
   reconcile.dirty = false;
@@ -65,25 +66,25 @@ function pass(context: AgentContext, alignment: AlignmentState): void {
 }
 
 /** Missing in the status, but running: its last update may be outdated. */
-function mayRun({ cache }: AgentState, item: CpuReconcileItem): boolean {
+function mayRun({ cache }: AgentView, item: CpuReconcileItem): boolean {
   if (item.kind !== 'unknown') return false;
   const cached = readPodCache(cache, item.pod.metadata.uid ?? '');
   return cached.kind === 'status' && cached.status.containers.some(({ name, state }) => state === 'running' && (item.containerName ?? name) === name);
 }
 
 /** Whether terminated pods still hold CPUs because their containers aren't known to be dead yet. */
-function hasLeavers(state: AgentState, { cpu }: AlignmentState): boolean {
+function hasLeavers(state: AgentView, { cpu }: AlignmentState): boolean {
   if (cpu.assignments.size === 0) return false;
   const active = new Set(activePods(state).map(({ metadata }) => metadata.uid ?? ''));
   return [...cpu.assignments.keys()].some((uid) => !active.has(uid));
 }
 
-function retry({ state, turn }: AgentContext, { reconcile }: AlignmentState): void {
+function retry({ state, turn }: ResourceManagersContext, { reconcile }: AlignmentState): void {
   reconcile.retryAt = turn.now + (state.settings.alignment?.cpuManagerReconcilePeriod ?? 0);
   turn.wakeAt(cpuReconcileAddress, reconcile.retryAt);
 }
 
-function tell({ state, turn }: AgentContext, { reconcile }: AlignmentState): void {
+function tell({ state, turn }: ResourceManagersContext, { reconcile }: AlignmentState): void {
   for (const [containerId, item] of reconcile.waiting) {
     if (reconcile.updating.size >= updatesAtOnce) return;
     reconcile.waiting.delete(containerId);
@@ -93,7 +94,7 @@ function tell({ state, turn }: AgentContext, { reconcile }: AlignmentState): voi
   }
 }
 
-export function cpuUpdateReplied(context: AgentContext, containerId: string, reply: AnswerOf<'containers.updateResources'>): void {
+export function cpuUpdateReplied(context: ResourceManagersContext, containerId: string, reply: AnswerOf<'containers.updateResources'>): void {
   const { alignment } = context.state;
   const item = alignment?.reconcile.updating.get(containerId);
   assert(alignment !== null && item !== undefined, 'CPUs of a container were set that no assignment has', containerId);

@@ -5,14 +5,14 @@ import { cpuReconcileAddress, cpuUpdateMachine, cpuUpdateReplied, planCpuReconci
 import { planStateFiles, stateFileReplied } from './state-files.js';
 
 /** `pkg/kubelet/cm/cpumanager`. */
-export const cpuManager: AgentPart = {
+export const cpuManager: AgentPart<'resourceManagers'> = {
   name: 'cpuManager',
   settle: planCpuReconcile,
   machines: { [cpuReconcileAddress.machine]: { woken: whenSettled }, [cpuUpdateMachine]: { replies: { 'containers.updateResources': cpuUpdateReplied } } },
 };
 
 /** The state files of the CPU and memory managers. */
-export const managerStateFiles: AgentPart = {
+export const managerStateFiles: AgentPart<'resourceManagers'> = {
   name: 'managerStateFiles',
   settle: planStateFiles,
   machines: { [stateFileMachine]: { replies: { 'stateFiles.write': stateFileReplied }, woken: whenSettled } },

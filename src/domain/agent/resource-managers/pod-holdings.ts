@@ -7,11 +7,11 @@ import type { MemoryBlock } from '../../memory-manager/machine-memory.js';
 import { allocatableMemory } from '../../memory-manager/memory-manager.js';
 import { isRestartableInit } from '../../status/restart-rules.js';
 import { podFullName } from '../../values/pod-references.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { activePods, isActive } from '../pod-workers/active-pods.js';
 
-export function podResourceQueries(state: AgentState): PodResourceQueries {
+export function podResourceQueries(state: AgentView): PodResourceQueries {
   return {
     list: () => activePods(state).map((pod) => holdingsOf(state, pod)),
     get(namespace, name) {
@@ -26,7 +26,7 @@ export function podResourceQueries(state: AgentState): PodResourceQueries {
   };
 }
 
-function holdingsOf({ alignment }: AgentState, pod: Pod): PodHoldings {
+function holdingsOf({ alignment }: AgentView, pod: Pod): PodHoldings {
   const { name, namespace = '' } = pod.metadata;
   const uid = uidOf(pod);
   const containers = [...(pod.spec.initContainers ?? []).filter(isRestartableInit), ...pod.spec.containers];

@@ -4,7 +4,7 @@ import { thenDrain } from '../sync-loop/then-drain.js';
 import { podCidrReplied, pollStatus, runtimeAddress, statusReplied, versionReplied } from './runtime-poll.js';
 
 /** `pkg/kubelet/runtime.go`: whether the runtime can be used. */
-export const runtimeState: AgentPart = {
+export const runtimeState: AgentPart<'runtimeState'> = {
   name: 'runtimeState',
   start: pollStatus,
   machines: {

@@ -1,20 +1,21 @@
 // Polls the runtime's status, every five seconds; its name and version once.
-import type { AgentContext } from '../agent-context.js';
+
 import type { AnswerOf } from '../part.js';
 import { syncPods } from '../sync-loop/sync-loop.js';
 import { runtimeHandlersSaid } from './runtime-facts.js';
 import { statusPollInterval, statusReported } from './runtime-readiness.js';
+import type { RuntimeStateContext } from './slice.js';
 
 export const runtimeAddress = { machine: 'runtime', key: '' } as const;
 
-export function pollStatus(context: AgentContext): void {
+export function pollStatus(context: RuntimeStateContext): void {
   const { turn, state } = context;
   if (turn.inFlight(runtimeAddress, 'status')) return;
   if (state.readiness.name === '' && !turn.inFlight(runtimeAddress, 'version')) turn.ask('runtime.version', runtimeAddress, 'version', null, state.settings.runtimeRequestTimeout);
   turn.ask('runtime.status', runtimeAddress, 'status', null, state.settings.runtimeRequestTimeout);
 }
 
-export function versionReplied(context: AgentContext, { outcome }: AnswerOf<'runtime.version'>): void {
+export function versionReplied(context: RuntimeStateContext, { outcome }: AnswerOf<'runtime.version'>): void {
   const { state, turn } = context;
   if (!outcome.ok) {
     turn.log('error', 'Container runtime version failed', { err: outcome.error.message });
@@ -25,12 +26,12 @@ export function versionReplied(context: AgentContext, { outcome }: AnswerOf<'run
   syncPods(context, state.pods.pods.keys());
 }
 
-export function podCidrReplied({ state, turn }: AgentContext, { outcome }: AnswerOf<'runtime.updateConfig'>): void {
+export function podCidrReplied({ state, turn }: RuntimeStateContext, { outcome }: AnswerOf<'runtime.updateConfig'>): void {
   if (outcome.ok) state.readiness.podCidr = state.settings.podCidr;
   else turn.log('error', 'Pod CIDR update failed', { err: outcome.error.message });
 }
 
-export function statusReplied(context: AgentContext, { outcome }: AnswerOf<'runtime.status'>): void {
+export function statusReplied(context: RuntimeStateContext, { outcome }: AnswerOf<'runtime.status'>): void {
   const { state, turn } = context;
   turn.wakeAt(runtimeAddress, turn.now + statusPollInterval);
   if (!outcome.ok) {
@@ -46,7 +47,7 @@ export function statusReplied(context: AgentContext, { outcome }: AnswerOf<'runt
 }
 
 /** In a cluster the API provides the pod CIDR; otherwise the configuration. A failure is retried with the next poll. */
-function updatePodCidr({ turn, state }: AgentContext): void {
+function updatePodCidr({ turn, state }: RuntimeStateContext): void {
   const { podCidr, runtimeRequestTimeout } = state.settings;
   if (state.api !== null || podCidr === state.readiness.podCidr || turn.inFlight(runtimeAddress, 'cidr')) return;
   turn.ask('runtime.updateConfig', runtimeAddress, 'cidr', { podCidr }, runtimeRequestTimeout);

@@ -5,7 +5,7 @@ import { asideInspected, beginSetAside, planSetAsideFile, setAsideWoken, setAsid
 import { setAsideMachine } from './set-aside-state.js';
 
 /** Pods whose inputs ended the agent. The Go kubelet has none: see docs/differences.md. */
-export const setAside: AgentPart = {
+export const setAside: AgentPart<'setAside'> = {
   name: 'setAside',
   start: beginSetAside,
   settle: deliverReturned,
@@ -18,4 +18,4 @@ export const setAside: AgentPart = {
 };
 
 /** Its file has what the whole step has set aside. */
-export const setAsideFile: AgentPart = { name: 'setAsideFile', settle: planSetAsideFile };
+export const setAsideFile: AgentPart<'setAside'> = { name: 'setAsideFile', settle: planSetAsideFile };

@@ -13,18 +13,22 @@ import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js'
 import { mayWrite, stateFileWritten, writeStateFile } from '../../checkpoints/state-file-writer.js';
 import { canonicalJson, hashText } from '../../kernel/canonical.js';
 import type { Address, Reply, Wake } from '../../kernel/machine.js';
+import type { View } from '../../kernel/view.js';
 import { areAllSourcesReady, type DeliveryOp, type PodConfigState, type PodSource } from '../../pod-sources/pod-config.js';
 import { instantAfter, momentAhead } from '../../values/instant.js';
 import { podUidOfLogDirectory } from '../../values/log-paths.js';
-import { podFullName } from '../../values/pod-references.js';
 import { formatRfc3339, microsPerSecond } from '../../values/time.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentEvent, AgentState } from '../agent-state.js';
+import type { AgentEvent } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
 import { requestPodRelist } from '../pleg/looks.js';
-import { putPod, removePod, uidOf } from '../pod-manager/pod-index.js';
+import { inheritPod } from '../pod-config/requests.js';
+import { addToIndex, removeFromIndex } from '../pod-manager/indexed-pods.js';
+import { uidOf } from '../pod-manager/pod-index.js';
 import { isAside } from './aside-pods.js';
 import { changePauseOf, endsWithin, pauseOf, type SetAsidePod, setAsideMachine, writeForgiven } from './set-aside-state.js';
+import { asSetAside, type SetAsideContext, setAsideState } from './slice.js';
 
 const setAsideReason = 'PodSetAside';
 const triedAgainReason = 'PodTriedAgain';
@@ -34,12 +38,12 @@ const imagesKey = 'images/';
 const addressOf = (uid: string): Address => ({ machine: setAsideMachine, key: uid });
 
 /** The agent starts: pods whose pause has passed are retried at once, the others are aside from here on. */
-export function beginSetAside(context: AgentContext): void {
+export function beginSetAside(context: SetAsideContext): void {
   const { state } = context;
   for (const pod of state.setAside.pods.values()) context.forPod(pod.uid, () => beginOne(context, pod));
 }
 
-function beginOne(context: AgentContext, pod: SetAsidePod): void {
+function beginOne(context: SetAsideContext, pod: SetAsidePod): void {
   const { turn } = context;
   const until = untilAfterEnd(context, pod, pauseOf(pod.ends));
   if (until <= turn.now) {
@@ -62,13 +66,13 @@ function beginOne(context: AgentContext, pod: SetAsidePod): void {
 }
 
 /** A pause from the pod's last end on. If the host was booted since then, only stamps are known: a wall clock that was set back never prolongs it. */
-function untilAfterEnd({ state, turn }: AgentContext, { lastEnd: { at, sinceBoot } }: SetAsidePod, pause: Micros): Micros {
+function untilAfterEnd({ state, turn }: SetAsideContext, { lastEnd: { at, sinceBoot } }: SetAsidePod, pause: Micros): Micros {
   const { bootId, bootedAt } = state.settings.observedTimes;
   const until = sinceBoot !== null && sinceBoot.bootId === bootId ? sinceBoot.at + bootedAt + pause : momentAhead(instantAfter(at, pause), turn);
   return Math.max(turn.now, Math.min(until, turn.now + pause));
 }
 
-function wait({ turn }: AgentContext, pod: SetAsidePod, until: Micros): void {
+function wait({ turn }: SetAsideContext, pod: SetAsidePod, until: Micros): void {
   pod.until = until;
   pod.shownUntil = instantAfter(turn.wall, until - turn.now);
   turn.wakeAt(addressOf(pod.uid), until);
@@ -79,14 +83,14 @@ function untilText({ shownUntil }: SetAsidePod): string {
 }
 
 /** Its images must be kept: inspects it once for them. A pod that ended the agent while it was aside is never inspected. */
-function askImages({ turn, state }: AgentContext, { uid, isHidden, phase }: SetAsidePod): void {
+function askImages({ turn, state }: SetAsideContext, { uid, isHidden, phase }: SetAsidePod): void {
   const address = addressOf(uid);
   if (isHidden || phase !== 'aside' || turn.inFlight(address, 'images')) return;
   turn.ask('runtime.inspectPod', address, 'images', { uid }, state.settings.runtimeRequestTimeout);
 }
 
 /** Images of containers of pods that are aside; null: not known, so any image may be in use. */
-export function asideImages(state: AgentState): readonly string[] | null {
+export function asideImages(state: AgentView): readonly string[] | null {
   const known: string[] = [];
   for (const { uid, images } of state.setAside.pods.values()) {
     if (!isAside(state, uid)) continue;
@@ -108,7 +112,7 @@ export function setAsideMessage(pod: SetAsidePod): string {
 type Input = AgentEvent | Reply<AgentOperations> | Wake;
 
 /** Removes the runtime's and the disk's data of pods that are aside from an input. */
-export function withoutAside(state: AgentState, input: Input): Input {
+export function withoutAside(state: AgentView, input: Input): Input {
   if (state.setAside.pods.size === 0 || input.type !== 'reply' || !input.outcome.ok) return input;
   const isSeen = (uid: string): boolean => state.setAside.pods.get(uid)?.phase !== 'aside';
   switch (input.op) {
@@ -129,10 +133,11 @@ export function withoutAside(state: AgentState, input: Input): Input {
 }
 
 /** A static pod that replaces one that is aside waits for its end, as for that of any other that ran before this agent did. */
-function noteListed({ setAside, inherited }: AgentState, listed: ListedPod): void {
+function noteListed(given: AgentView, listed: ListedPod): void {
+  const { setAside } = setAsideState(given);
   const pod = setAside.pods.get(listed.uid);
   if (pod === undefined) return;
-  if (pod.listed === null && isAlive(listed)) inherited.set(pod.uid, podFullName(listed.name, listed.namespace));
+  if (pod.listed === null && isAlive(listed)) inheritPod(given, listed);
   pod.listed = listed;
 }
 
@@ -141,16 +146,17 @@ function isAlive({ containers, sandboxes }: ListedPod): boolean {
 }
 
 /** A source's update of a pod that is aside. It keeps its place on the node; a change brings it back. */
-export function keepAside(context: AgentContext, op: DeliveryOp, source: PodSource, pod: Pod): void {
+export function keepAside(sender: AgentContext, op: DeliveryOp, source: PodSource, pod: Pod): void {
+  const context = asSetAside(sender);
   const { state } = context;
   const aside = state.setAside.pods.get(uidOf(pod));
   if (aside === undefined) return;
   if (op === 'REMOVE') {
-    removePod(state.pods, pod);
+    removeFromIndex(state, pod);
     aside.removed = pod;
     aside.pod = null;
   } else {
-    if (!aside.isHidden) putPod(state.pods, pod);
+    if (!aside.isHidden) addToIndex(state, pod);
     aside.pod = pod;
     aside.removed = null;
     aside.source = source;
@@ -162,14 +168,14 @@ export function keepAside(context: AgentContext, op: DeliveryOp, source: PodSour
 }
 
 /** The desired pod has changed: it returns at once, and after further ends after a separate pause. */
-function bringBackChanged(context: AgentContext, pod: SetAsidePod, why: string): void {
+function bringBackChanged(context: SetAsideContext, pod: SetAsidePod, why: string): void {
   const at = untilAfterEnd(context, pod, changePauseOf(pod.ends));
   if (at <= context.turn.now) bringBack(context, pod, why);
   else if (at < pod.until) wait(context, pod, at);
 }
 
 /** A source's version of a pod, as a text that differs after each change of the object; null: no source has it. */
-export function objectVersion({ sources }: PodConfigState, uid: string): string | null {
+export function objectVersion({ sources }: View<PodConfigState>, uid: string): string | null {
   for (const { pods } of sources.values()) {
     const incoming = pods.get(uid)?.incoming;
     if (incoming !== undefined) return incoming.metadata.resourceVersion ?? hashText(canonicalJson(incoming));
@@ -178,7 +184,7 @@ export function objectVersion({ sources }: PodConfigState, uid: string): string 
 }
 
 /** The pod that a step was about which failed; null: none is known. @param now by the agent's clock */
-export function endedPodOf(agent: AgentState, now: Micros): Omit<PodEnd, 'at' | 'file'> | null {
+export function endedPodOf(agent: AgentView, now: Micros): Omit<PodEnd, 'at' | 'file'> | null {
   const uid = agent.subject;
   const { bootId, bootedAt } = agent.settings.observedTimes;
   if (uid === null || uid === '') return null;
@@ -200,19 +206,21 @@ export function endedPodOf(agent: AgentState, now: Micros): Omit<PodEnd, 'at' | 
 }
 
 /** Every source has reported: pods whose object was removed meanwhile come back to be ended. */
-export function bringBackGone(context: AgentContext): void {
+export function bringBackGone(sender: AgentContext): void {
+  const context = asSetAside(sender);
   const { setAside, config } = context.state;
   for (const pod of setAside.pods.values())
     if (pod.phase === 'aside' && pod.version !== '' && objectVersion(config, pod.uid) === null) bringBackChanged(context, pod, 'its object has gone');
 }
 
 /** A successor under its name waits for the end of a pod that is aside. */
-export function bringBackFor(context: AgentContext, uid: string): void {
+export function bringBackFor(sender: AgentContext, uid: string): void {
+  const context = asSetAside(sender);
   const pod = context.state.setAside.pods.get(uid);
   if (pod?.phase === 'aside') bringBackChanged(context, pod, 'another pod takes its place');
 }
 
-function bringBack(context: AgentContext, pod: SetAsidePod, why: string): void {
+function bringBack(context: SetAsideContext, pod: SetAsidePod, why: string): void {
   pod.phase = 'returning';
   const name = `${pod.namespace}/${pod.name}`;
   context.turn.log('info', 'A pod that was set aside is tried again', { pod: name, podUID: pod.uid, why });
@@ -221,20 +229,21 @@ function bringBack(context: AgentContext, pod: SetAsidePod, why: string): void {
 }
 
 /** At the end of a step. Returns pods to deliver: those that have been inspected. */
-export function takeReturned(context: AgentContext): readonly SetAsidePod[] {
+export function takeReturned(sender: AgentContext): readonly SetAsidePod[] {
+  const context = asSetAside(sender);
   const { state } = context;
   const returned = [...state.setAside.pods.values()].filter(({ uid, phase }) => phase === 'returning' && state.cache.entries.get(uid)?.cached.kind === 'status');
   for (const pod of returned) beginTrial(context, pod);
   return returned;
 }
 
-function beginTrial({ turn }: AgentContext, pod: SetAsidePod): void {
+function beginTrial({ turn }: SetAsideContext, pod: SetAsidePod): void {
   pod.phase = 'trial';
   pod.until = turn.now + endsWithin;
   turn.wakeAt(addressOf(pod.uid), pod.until);
 }
 
-export function setAsideWoken(context: AgentContext, key: string): void {
+export function setAsideWoken(context: SetAsideContext, key: string): void {
   const { setAside } = context.state;
   const uid = key.startsWith(imagesKey) ? key.slice(imagesKey.length) : key;
   const pod = setAside.pods.get(uid);
@@ -244,7 +253,7 @@ export function setAsideWoken(context: AgentContext, key: string): void {
 }
 
 /** It has worked for ten minutes: its earlier ends no longer count. */
-function forgive({ state, turn }: AgentContext, pod: SetAsidePod): void {
+function forgive({ state, turn }: SetAsideContext, pod: SetAsidePod): void {
   const { setAside } = state;
   setAside.pods.delete(pod.uid);
   for (const file of pod.files) setAside.forgiven.add(file);
@@ -253,22 +262,22 @@ function forgive({ state, turn }: AgentContext, pod: SetAsidePod): void {
 }
 
 /** At the end of a step. */
-export function planSetAsideFile({ state, turn }: AgentContext): void {
+export function planSetAsideFile({ state, turn }: SetAsideContext): void {
   const { file, revision, forgiven } = state.setAside;
   if (file.onDisk !== revision && mayWrite(file, turn.now)) writeStateFile(file, revision, writeForgiven(forgiven), turn);
 }
 
-export function setAsideWritten({ state, turn }: AgentContext, answer: AnswerOf<'stateFiles.write'>): void {
+export function setAsideWritten({ state, turn }: SetAsideContext, answer: AnswerOf<'stateFiles.write'>): void {
   stateFileWritten(state.setAside.file, answer, turn);
 }
 
 /** The images of its containers are known. @param uid of the pod */
-export function asideInspected({ state, turn }: AgentContext, uid: string, { outcome }: AnswerOf<'runtime.inspectPod'>): void {
+export function asideInspected({ state, turn }: SetAsideContext, uid: string, { outcome }: AnswerOf<'runtime.inspectPod'>): void {
   const pod = state.setAside.pods.get(uid);
   if (pod !== undefined && outcome.ok) pod.images = (outcome.value?.containers ?? []).flatMap(({ imageId, imageRef }) => [imageId, imageRef]);
   else turn.wakeAt(addressOf(`${imagesKey}${uid}`), turn.now + retryPause);
 }
 
-function podEvent({ turn }: AgentContext, { namespace, name, uid }: SetAsidePod, type: 'Normal' | 'Warning', reason: string, message: string): void {
+function podEvent({ turn }: SetAsideContext, { namespace, name, uid }: SetAsidePod, type: 'Normal' | 'Warning', reason: string, message: string): void {
   turn.tell('events.record', { involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid }, type, reason, message });
 }

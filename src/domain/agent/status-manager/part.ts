@@ -4,7 +4,7 @@ import { setReadyToStartContainers } from './pod-statuses.js';
 import { pauseAddress, planStatusWrites, queueStatusWrite, restAddress, statusWriteMachine, statusWriteReplied, statusWritesResumed } from './status-writes.js';
 
 /** `pkg/kubelet/status`. */
-export const statusManager: AgentPart = {
+export const statusManager: AgentPart<'statusManager'> = {
   name: 'statusManager',
   settle: (context) => {
     setReadyToStartContainers(context);

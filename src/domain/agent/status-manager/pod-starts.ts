@@ -6,6 +6,10 @@ import type { PodStatus } from '../../../ports/model/pod-status.js';
 import { type Clocks, momentOf } from '../../values/instant.js';
 import { parseRfc3339 } from '../../values/time.js';
 import type { AgentContext } from '../agent-context.js';
+import { startObserved } from '../observed-times/requests.js';
+import type { AgentView } from '../ownership.js';
+import type { PodStart } from './pod-start-state.js';
+import { type StatusManagerContext, statusManagerState } from './slice.js';
 
 /** null: no start time yet. */
 export function podStart({ state, turn }: AgentContext, uid: string, { startTime }: PodStatus): Micros | null {
@@ -15,14 +19,24 @@ export function podStart({ state, turn }: AgentContext, uid: string, { startTime
 }
 
 /** The pod has this status from now on. */
-export function notePodStart(context: AgentContext, uid: string, status: PodStatus): void {
+export function notePodStart(context: StatusManagerContext, uid: string, status: PodStatus): void {
   const at = podStart(context, uid, status);
   if (at === null || status.startTime === undefined || context.state.podStarts.get(uid)?.startTime === status.startTime) return;
   context.state.podStarts.set(uid, { startTime: status.startTime, at });
-  context.state.observed.changedStarts.add(uid);
+  startObserved(context.state, uid);
 }
 
 function momentOfText(startTime: string, clocks: Clocks, notBefore: Micros | null): Micros | null {
   const stamp = parseRfc3339(startTime);
   return stamp === null ? null : momentOf(stamp, clocks, notBefore);
+}
+
+/** What the previous agent observed of the start of a pod. */
+export function recallStart(state: AgentView, uid: string, start: PodStart): void {
+  statusManagerState(state).podStarts.set(uid, start);
+}
+
+/** Drops the start of a pod that no part knows any more. */
+export function forgetStart(state: AgentView, uid: string): void {
+  statusManagerState(state).podStarts.delete(uid);
 }

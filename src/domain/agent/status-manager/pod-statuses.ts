@@ -4,11 +4,9 @@ import type { Pod } from '../../../ports/model/pod.js';
 import type { PodStatus } from '../../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../../ports/model/runtime-status.js';
 import { withActuatedMemory } from '../../allocation/actuated-memory.js';
-import { forgetAllocation } from '../../allocation/allocation-state.js';
 import { noResize } from '../../allocation/resize-conditions.js';
 import { podCgroupConfig, podCgroupOptions } from '../../cgroups/pod-cgroup-config.js';
 import type { NodeFacts } from '../../containers/node-facts.js';
-import { deleteFromPodCache } from '../../pod-cache/pod-cache.js';
 import type { SyncRun } from '../../pod-sync/sync-run.js';
 import type { TerminationStatus } from '../../pod-workers/pod-worker-record.js';
 import { probeVersionOf, probeViewOf } from '../../probes/probe-registry.js';
@@ -26,13 +24,17 @@ import { withoutStaleStarted, withoutStarted } from '../../status/stale-started.
 import { applyStatusChange, illegalTransition, type StatusChange } from '../../status/status-manager.js';
 import { withLostSidecarsEnded, withStrandedSidecarsEnded } from '../../status/stranded-sidecars.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentState } from '../agent-state.js';
-import { actuatedOf, actuatedPod } from '../allocation-manager/allocation.js';
+import { actuatedOf, actuatedPod, forgetPodAllocation } from '../allocation-manager/allocation.js';
 import { noteNodeCgroups } from '../cgroups/node-cgroups.js';
-import { setUnprepared } from '../housekeeping/prepared-pods.js';
+import { setUnprepared } from '../cgroups/prepared-pods.js';
+import { startObserved } from '../observed-times/requests.js';
+import type { AgentView } from '../ownership.js';
+import { forgetCachedStatus } from '../pleg/requests.js';
 import { podAndMirror, uidOf } from '../pod-manager/pod-index.js';
+import { forgetPodFailures } from '../pod-workers/requests.js';
 import { planProbes } from '../probe-manager/probe-workers.js';
 import { notePodStart, podStart } from './pod-starts.js';
+import { asStatusManager, type StatusManagerContext, statusManagerState } from './slice.js';
 import { queueStatusWrite } from './status-writes.js';
 
 const noReading = { cpuShares: null, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: null };
@@ -47,11 +49,12 @@ function asSpecified(pod: Pod, facts: NodeFacts): PodCgroupReading {
 }
 
 /** The status that follows from the runtime's. @param podIsTerminal all its containers were stopped permanently */
-export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean): PodStatus {
+export function computeStatus(sender: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean): PodStatus {
+  const context = asStatusManager(sender);
   return statusFrom(context, pod, runtime, podIsTerminal, context.state.startFailures.get(uidOf(pod)) ?? noFailures);
 }
 
-function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean, startFailures: StartFailures): PodStatus {
+function statusFrom(context: StatusManagerContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean, startFailures: StartFailures): PodStatus {
   const { state, turn } = context;
   const uid = uidOf(pod);
   const cached = state.statuses.get(uid)?.status ?? null;
@@ -77,13 +80,13 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
 }
 
 /** A static pod's status begins without the API: its start time is what an earlier agent has written down. */
-function withKnownStart({ state }: AgentContext, uid: string, status: PodStatus): PodStatus {
+function withKnownStart({ state }: StatusManagerContext, uid: string, status: PodStatus): PodStatus {
   const startTime = status.startTime === undefined && state.statuses.get(uid) === undefined ? state.podStarts.get(uid)?.startTime : undefined;
   return startTime === undefined ? status : { startTime, ...status };
 }
 
 /** Results of this agent's probes, and the reported values of containers without a probe result: for a static pod those of its mirror. */
-function probesOf({ state }: AgentContext, pod: Pod, runtime: PodRuntimeStatus): ProbeView {
+function probesOf({ state }: StatusManagerContext, pod: Pod, runtime: PodRuntimeStatus): ProbeView {
   const uid = uidOf(pod);
   const view = probeViewOf(state.probes, uid);
   // With the gate ChangeContainerStatusOnKubeletRestart, a container that this kubelet has not probed is neither ready nor started.
@@ -92,7 +95,7 @@ function probesOf({ state }: AgentContext, pod: Pod, runtime: PodRuntimeStatus):
 }
 
 /** The base of the new status, or null: the pod's own status. */
-function previousStatus({ state }: AgentContext, pod: Pod, previous: PodStatus, runtime: PodRuntimeStatus): PodStatus | null {
+function previousStatus({ state }: StatusManagerContext, pod: Pod, previous: PodStatus, runtime: PodRuntimeStatus): PodStatus | null {
   const uid = uidOf(pod);
   const cached = state.statuses.get(uid)?.status ?? null;
   const started = state.nodeFacts.changesStatusOnRestart ? withoutStarted(previous) : withoutStaleStarted(previous, runtime);
@@ -101,7 +104,7 @@ function previousStatus({ state }: AgentContext, pod: Pod, previous: PodStatus, 
   return state.allocation.resized.has(uid) ? withoutMemoryRequest(known) : known;
 }
 
-function resizeOf(state: AgentState, uid: string) {
+function resizeOf(state: AgentView, uid: string) {
   return { resize: state.allocation.conditions.get(uid) ?? noResize, actuated: actuatedOf(state, uid) };
 }
 
@@ -129,7 +132,8 @@ export function withTermination(status: PodStatus, pod: Pod, termination: Termin
   return { ...failed, conditions: withCondition(failed.conditions ?? [], condition) };
 }
 
-export function setStatus(context: AgentContext, pod: Pod, status: PodStatus): void {
+export function setStatus(sender: AgentContext, pod: Pod, status: PodStatus): void {
+  const context = asStatusManager(sender);
   changeStatus(context, pod, { kind: 'set', status });
 }
 
@@ -137,7 +141,8 @@ export function setStatus(context: AgentContext, pod: Pod, status: PodStatus): v
  * Computes and keeps the status at the beginning of a sync. When nothing that it follows from has changed since the last time, the
  * record of that time is still right; only a deadline makes a status follow from the clock.
  */
-export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus): PodStatus {
+export function refreshStatus(sender: AgentContext, pod: Pod, runtime: PodRuntimeStatus): PodStatus {
+  const context = asStatusManager(sender);
   const { state } = context;
   const uid = uidOf(pod);
   const failures = state.startFailures.get(uid) ?? noFailures;
@@ -173,7 +178,8 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
  * itself fail for another reason. Other changes of the sync are reported after the runtime's event; until then a started container
  * keeps its previous state.
  */
-export function showStartFailures(context: AgentContext, { uid, pod, status, before }: SyncRun): void {
+export function showStartFailures(sender: AgentContext, { uid, pod, status, before }: SyncRun): void {
+  const context = asStatusManager(sender);
   const { state } = context;
   // A status from the middle of the sync may be outdated at its end: a container may have been killed since.
   const runtime = status.containers === before.containers ? status : { ...status, containers: before.containers };
@@ -182,7 +188,8 @@ export function showStartFailures(context: AgentContext, { uid, pod, status, bef
 }
 
 /** A readiness or startup probe changed its mind about a container. */
-export function setProbed(context: AgentContext, pod: Pod, kind: 'readiness' | 'startup', containerName: string, isSuccess: boolean): void {
+export function setProbed(sender: AgentContext, pod: Pod, kind: 'readiness' | 'startup', containerName: string, isSuccess: boolean): void {
+  const context = asStatusManager(sender);
   const { containerStatuses = [], initContainerStatuses = [] } = context.state.statuses.get(uidOf(pod))?.status ?? {};
   const containerID = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === containerName)?.containerID;
   if (containerID === undefined) return;
@@ -190,7 +197,7 @@ export function setProbed(context: AgentContext, pod: Pod, kind: 'readiness' | '
 }
 
 /** Reports at once that a pod's network is set up, before its images are pulled; the rest of the status is unchanged. */
-export function setReadyToStartContainers(context: AgentContext): void {
+export function setReadyToStartContainers(context: StatusManagerContext): void {
   const { api, statuses } = context.state;
   if (api === null || api.connected.size === 0) return;
   for (const [uid, pod] of api.connected) {
@@ -210,11 +217,12 @@ export function showEnded(context: AgentContext, pod: Pod, runtime: PodRuntimeSt
 }
 
 /** The last word about a pod: everything of it is released. */
-export function terminateStatus(context: AgentContext, pod: Pod): void {
+export function terminateStatus(sender: AgentContext, pod: Pod): void {
+  const context = asStatusManager(sender);
   changeStatus(context, pod, { kind: 'terminate' });
 }
 
-function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): void {
+function changeStatus(context: StatusManagerContext, pod: Pod, change: StatusChange): void {
   const { state, turn } = context;
   const uid = uidOf(pod);
   const known = state.statuses.get(uid) ?? null;
@@ -239,19 +247,19 @@ function isStaticPodRestart(pod: Pod, mirrored: PodStatus | undefined, change: S
 }
 
 /** Drops the state of a pod that no part knows any more. */
-export function forgetPod(state: AgentState, uid: string): void {
-  forgetAllocation(state.allocation, uid);
+export function forgetPod(given: AgentView, uid: string): void {
+  const state = statusManagerState(given);
+  forgetPodAllocation(state, uid);
   state.statuses.delete(uid);
-  if (state.podStarts.delete(uid)) state.observed.changedStarts.add(uid);
+  if (state.podStarts.delete(uid)) startObserved(state, uid);
   setUnprepared(state, uid);
   state.computed.delete(uid);
-  state.startFailures.delete(uid);
-  state.reportedMissingFeatures.delete(uid);
-  if (!state.pleg.records.has(uid)) deleteFromPodCache(state.cache, uid);
+  forgetPodFailures(state, uid);
+  forgetCachedStatus(state, uid);
 }
 
 /** The same for all of them. */
-export function forgetUnknown(state: AgentState, isKnown: (uid: string) => boolean): void {
+export function forgetUnknown(state: AgentView, isKnown: (uid: string) => boolean): void {
   for (const kept of [
     state.statuses,
     state.prepared.pods,
@@ -263,4 +271,9 @@ export function forgetUnknown(state: AgentState, isKnown: (uid: string) => boole
     state.allocation.actuated,
   ])
     for (const uid of kept.keys()) if (!isKnown(uid)) forgetPod(state, uid);
+}
+
+/** The sandbox and the network of the pod came up in this step. */
+export function sandboxConnected(sender: AgentContext, uid: string, pod: Pod): void {
+  asStatusManager(sender).state.api?.connected.set(uid, pod);
 }

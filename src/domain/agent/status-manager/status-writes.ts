@@ -19,10 +19,11 @@ import { aim, heldToApi, newestPod, newStatusWrite, nextWriteStep, type StatusWr
 import { configMirrorAnnotation, isMirrorPod, isStaticPod } from '../../values/pod-kind.js';
 import { podFullNameOf } from '../../values/pod-references.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentState } from '../agent-state.js';
 import { hasClaims } from '../dra-manager/claims.js';
+import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
 import { cachedObject } from '../reflectors/api-state.js';
+import { asStatusManager, type StatusManagerContext, statusManagerState } from './slice.js';
 
 /** Pods whose status is being written side by side; more wait. */
 const maxWrites = 8;
@@ -45,7 +46,8 @@ function podAddress(uid: string): Address {
 }
 
 /** The pod's status may have changed. */
-export function queueStatusWrite({ api, statuses }: AgentState, uid: string): void {
+export function queueStatusWrite(given: AgentView, uid: string): void {
+  const { api, statuses } = statusManagerState(given);
   if (api !== null && statuses.has(uid)) api.statusWrites.queue.add(uid);
 }
 
@@ -62,7 +64,7 @@ export function apiPodShown(context: AgentContext, shown: Pod): void {
 }
 
 /** Begins writes up to the concurrency limit. Called at the end of each step. */
-export function planStatusWrites(context: AgentContext): void {
+export function planStatusWrites(context: StatusManagerContext): void {
   const { state, turn } = context;
   const writes = state.api?.statusWrites;
   if (writes === undefined || writes.queue.size === 0 || (writes.pausedUntil !== null && turn.now < writes.pausedUntil)) return;
@@ -85,11 +87,11 @@ export function planStatusWrites(context: AgentContext): void {
 }
 
 /** The pause has ended. */
-export function statusWritesResumed({ state }: AgentContext): void {
+export function statusWritesResumed({ state }: StatusManagerContext): void {
   if (state.api !== null) state.api.statusWrites.pausedUntil = null;
 }
 
-function begin(context: AgentContext, uid: string, write: StatusWrite): void {
+function begin(context: StatusManagerContext, uid: string, write: StatusWrite): void {
   const { state, turn } = context;
   const known = state.statuses.get(uid);
   if (known === undefined) return;
@@ -108,7 +110,7 @@ function begin(context: AgentContext, uid: string, write: StatusWrite): void {
   ask(context, uid, step, watched);
 }
 
-function ask({ turn }: AgentContext, uid: string, step: Exclude<WriteStep, { do: 'nothing' }>, { metadata }: Pod): void {
+function ask({ turn }: StatusManagerContext, uid: string, step: Exclude<WriteStep, { do: 'nothing' }>, { metadata }: Pod): void {
   const pod = { resource: { group: '', version: 'v1', plural: 'pods' }, namespace: metadata.namespace ?? '', name: metadata.name, client: 'main' } as const;
   const address = podAddress(uid);
   if (step.do === 'read') turn.ask('apiReader.get', address, 'request', { ...pod, resourceVersion: null }, writeTimeout);
@@ -116,7 +118,7 @@ function ask({ turn }: AgentContext, uid: string, step: Exclude<WriteStep, { do:
   else turn.ask('apiWriter.delete', address, 'request', { ...pod, gracePeriodSeconds: 0, uid: metadata.uid ?? '' }, writeTimeout);
 }
 
-export function statusWriteReplied(context: AgentContext, uid: string, reply: StatusWriteAnswer): void {
+export function statusWriteReplied(context: StatusManagerContext, uid: string, reply: StatusWriteAnswer): void {
   const { statuses, api } = context.state;
   const writes = api?.statusWrites;
   const write = writes?.pods.get(uid);
@@ -127,7 +129,7 @@ export function statusWriteReplied(context: AgentContext, uid: string, reply: St
 
 type StatusWriteAnswer = AnswerOf<'apiReader.get' | 'apiWriter.patch' | 'apiWriter.delete'>;
 
-function answered(context: AgentContext, uid: string, reply: StatusWriteAnswer, writes: StatusWrites, write: StatusWrite): void {
+function answered(context: StatusManagerContext, uid: string, reply: StatusWriteAnswer, writes: StatusWrites, write: StatusWrite): void {
   const { state, turn } = context;
   const version = write.sending ?? 0;
   writes.active--;
@@ -150,7 +152,7 @@ function answered(context: AgentContext, uid: string, reply: StatusWriteAnswer, 
   queueStatusWrite(state, uid);
 }
 
-function sent(state: AgentState, uid: string, write: StatusWrite, version: number): void {
+function sent(state: AgentView, uid: string, write: StatusWrite, version: number): void {
   write.sentVersion = Math.max(write.sentVersion, version);
   const record = state.statuses.get(uid);
   if (record === undefined || record.version !== version || record.changedAt === null) return;
@@ -158,13 +160,14 @@ function sent(state: AgentState, uid: string, write: StatusWrite, version: numbe
 }
 
 /** A status from the same inputs is still valid. */
-function replaceRecord({ statuses, computed }: AgentState, uid: string, before: StatusRecord, after: StatusRecord): void {
+function replaceRecord(given: AgentView, uid: string, before: StatusRecord, after: StatusRecord): void {
+  const { statuses, computed } = statusManagerState(given);
   statuses.set(uid, after);
   const from = computed.get(uid);
   if (from?.record === before) computed.set(uid, { ...from, record: after });
 }
 
-function failed(context: AgentContext, uid: string, write: StatusWrite, op: string, error: PortFailure): void {
+function failed(context: StatusManagerContext, uid: string, write: StatusWrite, op: string, error: PortFailure): void {
   const { state, turn } = context;
   // Deleted, or replaced by another pod: the watch will report it, and then no write is needed.
   if (error.kind === 'not-found' || (op === 'apiWriter.delete' && error.kind === 'aborted')) {
@@ -185,7 +188,7 @@ function failed(context: AgentContext, uid: string, write: StatusWrite, op: stri
 const refusals: ReadonlySet<PortFailure['kind']> = new Set(['resource-exhausted', 'unauthenticated', 'permission-denied']);
 const passing: ReadonlySet<PortFailure['kind']> = new Set(['unavailable', 'resource-exhausted', 'deadline-exceeded', 'unauthenticated']);
 
-function pause({ state, turn }: AgentContext, atLeast: Micros | null): void {
+function pause({ state, turn }: StatusManagerContext, atLeast: Micros | null): void {
   const writes = state.api?.statusWrites;
   if (writes === undefined || (writes.pausedUntil !== null && writes.pausedUntil > turn.now)) return;
   writes.pause = Math.min(Math.max(2 * writes.pause, shortestPause), longestPause);
@@ -195,7 +198,7 @@ function pause({ state, turn }: AgentContext, atLeast: Micros | null): void {
 }
 
 /** The pod in the API for this one; null if absent. */
-function watchedPod({ api, statuses, pods, workers }: AgentState, uid: string): Pod | null {
+function watchedPod({ api, statuses, pods, workers }: AgentView, uid: string): Pod | null {
   const record = statuses.get(uid);
   if (record === undefined) return null;
   const found = cachedObject(api, 'pods', record.podNamespace, record.podName) as Pod | null;
@@ -214,7 +217,8 @@ export function forgetStatusWrites(context: AgentContext, isKnown: (uid: string)
 }
 
 /** A write in flight is dropped with its answer. */
-export function forgetStatusWrite({ state, turn }: AgentContext, uid: string): void {
+export function forgetStatusWrite(context: AgentContext, uid: string): void {
+  const { state, turn } = asStatusManager(context);
   const writes = state.api?.statusWrites;
   if (writes === undefined || (writes.pods.get(uid)?.sending ?? null) !== null) return;
   writes.pods.delete(uid);

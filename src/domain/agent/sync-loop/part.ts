@@ -5,7 +5,7 @@ import { syncLoopAddress } from './pod-pace.js';
 import { drain, goOn, syncPods } from './sync-loop.js';
 
 /** `syncLoop` of `pkg/kubelet/kubelet.go`. */
-export const syncLoop: AgentPart = {
+export const syncLoop: AgentPart<'syncLoop'> = {
   name: 'syncLoop',
   settle: goOn,
   machines: {

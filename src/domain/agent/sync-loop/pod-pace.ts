@@ -5,6 +5,7 @@
 import type { Micros } from '../../../ports/micros.js';
 import type { Address } from '../../kernel/machine.js';
 import type { AgentContext } from '../agent-context.js';
+import type { SyncLoopContext } from './slice.js';
 
 export const syncLoopAddress: Address = { machine: 'sync-loop', key: '' };
 const maxPodsAStep = 2;
@@ -22,6 +23,6 @@ export function mayWorkOn(context: AgentContext): boolean {
 }
 
 /** Leaves all pods to the next step: this one has processed a long list already. */
-export function workOnNoMore(context: AgentContext): void {
+export function workOnNoMore(context: SyncLoopContext): void {
   context.podsWorkedOn = Math.max(context.podsWorkedOn, maxPodsAStep);
 }

@@ -7,31 +7,36 @@ import { missingFeatures } from '../../admission/node-support.js';
 import { isAllocationKnown } from '../../allocation/allocation-state.js';
 import { evictedReason } from '../../eviction/eviction.js';
 import { plegProblem } from '../../pleg/pleg.js';
-import { areAllSourcesReady, type DeliveryOp, markHandled, type PodDelivery } from '../../pod-sources/pod-config.js';
+import { areAllSourcesReady, type DeliveryOp, type PodDelivery } from '../../pod-sources/pod-config.js';
 import type { PodUpdateType } from '../../pod-workers/pod-worker-record.js';
 import { isPodTerminationRequested } from '../../pod-workers/queries.js';
-import { runUnwanted } from '../../pod-workers/run-pod.js';
 import { isTerminalPhase } from '../../status/phase.js';
 import { needsReadinessReconcile } from '../../status/status-manager.js';
 import { isMirrorPod } from '../../values/pod-kind.js';
 import { byCodeUnits } from '../../values/text-order.js';
-import { volumeDataArrived } from '../../volume-manager/volume-operations.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentState, WaitingDelivery } from '../agent-state.js';
+import type { WaitingDelivery } from '../agent-state.js';
 import { desiredPod, putAllocated, recordAdmitted } from '../allocation-manager/allocation.js';
 import { noteStatus, noteUpdate, restoreResize, retryResizes } from '../allocation-manager/resizes.js';
 import { noteNodeCgroups } from '../cgroups/node-cgroups.js';
 import { removeDeadContainers } from '../container-gc/dead-containers.js';
 import { noteDelivered } from '../housekeeping/clean-up-needs.js';
+import { requestCleanUp } from '../housekeeping/requests.js';
+import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
 import { admissionReplied, forgetAdmission, isAdmitted, isWaiting } from '../pod-admission/pod-admission.js';
-import { podAndMirror, removePod, uidOf } from '../pod-manager/pod-index.js';
+import { deliveryHandled } from '../pod-config/requests.js';
+import { removeFromIndex } from '../pod-manager/indexed-pods.js';
+import { podAndMirror, uidOf } from '../pod-manager/pod-index.js';
 import { operationWoken } from '../pod-workers/pod-operations.js';
+import { syncUnwanted } from '../pod-workers/requests.js';
 import { dispatchUpdate, resumeAwaiting, withEffects } from '../pod-workers/worker-effects.js';
 import { runtimeProblems } from '../runtime-state/runtime-readiness.js';
 import { isAside } from '../set-aside/aside-pods.js';
 import { keepAside, takeReturned } from '../set-aside/set-aside.js';
+import { resumeVolumes } from '../volume-manager/requests.js';
 import { mayWorkOn, workOnNoMore } from './pod-pace.js';
+import { asSyncLoop, type SyncLoopContext } from './slice.js';
 
 /** For more pods, receiving, comparing and sorting a list is enough for one step. */
 const manyPods = 16;
@@ -42,11 +47,12 @@ export function loopProblem({ state, turn }: AgentContext): string | null {
 }
 
 /** As `loopProblem`, for a checker. */
-export function loopProblemAt({ readiness, pleg }: AgentState, now: Micros): string | null {
+export function loopProblemAt({ readiness, pleg }: AgentView, now: Micros): string | null {
   return runtimeProblems(readiness, plegProblem(pleg, now), now);
 }
 
-export function deliver(context: AgentContext, deliveries: readonly PodDelivery[]): void {
+export function deliver(sender: AgentContext, deliveries: readonly PodDelivery[]): void {
+  const context = asSyncLoop(sender);
   let count = 0;
   for (const { op, source, pods } of deliveries) {
     context.state.backlog.deliveries.push({ op, source, pods, inOrder: op !== 'ADD' });
@@ -57,13 +63,15 @@ export function deliver(context: AgentContext, deliveries: readonly PodDelivery[
 }
 
 /** Syncs pods that something happened to, and ends those that their source has no more. */
-export function syncPods(context: AgentContext, uids: Iterable<string>): void {
+export function syncPods(sender: AgentContext, uids: Iterable<string>): void {
+  const context = asSyncLoop(sender);
   for (const uid of uids) context.state.backlog.syncs.add(uid);
   drain(context);
 }
 
 /** Processes waiting work: resumes runs, and dispatches new changes if the gate is open. */
-export function drain(context: AgentContext): void {
+export function drain(sender: AgentContext): void {
+  const context = asSyncLoop(sender);
   goOn(context);
   const { backlog } = context.state;
   if (backlog.deliveries.length === 0 && backlog.syncs.size === 0) return;
@@ -82,7 +90,7 @@ export function drain(context: AgentContext): void {
       return;
     }
     // Only now: if a source counted as seen before its pods are known to the workers, housekeeping would kill them.
-    markHandled(context.state.config, delivery.source);
+    deliveryHandled(context.state, delivery.source);
     if (delivery.op === 'ADD') retryResizes(context, 'pods_added');
     if (delivery.op === 'REMOVE') retryResizes(context, 'pods_removed');
   }
@@ -90,26 +98,26 @@ export function drain(context: AgentContext): void {
     const pod = context.state.pods.pods.get(uid);
     if (pod !== undefined && !mayWorkOn(context)) return;
     backlog.syncs.delete(uid);
-    if (pod === undefined) context.forPod(uid, () => withEffects(context, (effects) => runUnwanted(context.state.workers, uid, context.turn.now, effects)));
+    if (pod === undefined) context.forPod(uid, () => withEffects(context, (effects) => syncUnwanted(context, uid, effects)));
     else if (!isWaiting(context, pod) && !isRefused(context, uid)) context.forPod(uid, () => update(context, 'sync', pod));
   }
 }
 
 /** A refused pod that no worker has gets none: its status is final, and there is nothing of it to sync. */
-function isRefused({ state: { admission, workers } }: AgentContext, uid: string): boolean {
+function isRefused({ state: { admission, workers } }: SyncLoopContext, uid: string): boolean {
   return admission.rejected.has(uid) && !workers.records.has(uid);
 }
 
 /** Resumes runs and volumes whose condition is fulfilled: an image, data, a status. */
-export function goOn(context: AgentContext): void {
-  const { backlog, volumes } = context.state;
+export function goOn(context: SyncLoopContext): void {
+  const { backlog } = context.state;
   if (backlog.woken.size === 0 && !backlog.statusesCame) return;
   // Each may begin with the next image, and have it at once.
   for (const uid of backlog.woken) {
     if (!mayWorkOn(context)) return;
     backlog.woken.delete(uid);
     context.forPod(uid, () => {
-      volumeDataArrived(volumes, uid, context);
+      resumeVolumes(context, uid);
       withEffects(context, (effects) => operationWoken(context, uid, effects));
     });
   }
@@ -119,7 +127,7 @@ export function goOn(context: AgentContext): void {
 }
 
 /** Returns the pods left for the next step. */
-function handle(context: AgentContext, delivery: WaitingDelivery): readonly Pod[] {
+function handle(context: SyncLoopContext, delivery: WaitingDelivery): readonly Pod[] {
   const pods = delivery.inOrder ? delivery.pods : inOrderOfAdmission(context, delivery.pods);
   for (const [i, pod] of pods.entries()) {
     // A mere status update is cheap.
@@ -130,11 +138,12 @@ function handle(context: AgentContext, delivery: WaitingDelivery): readonly Pod[
 }
 
 /** The uid of the static pod behind a mirror. */
-export function podUidOf(context: AgentContext, pod: Pod): string {
+export function podUidOf(sender: AgentContext, pod: Pod): string {
+  const context = asSyncLoop(sender);
   return isMirrorPod(pod) ? uidOf(podAndMirror(context.state.pods, pod).pod ?? pod) : uidOf(pod);
 }
 
-function handleOne(context: AgentContext, { op, source }: Pick<PodDelivery, 'op' | 'source'>, pod: Pod): void {
+function handleOne(context: SyncLoopContext, { op, source }: Pick<PodDelivery, 'op' | 'source'>, pod: Pod): void {
   if (isAside(context.state, uidOf(pod))) {
     keepAside(context, op, source, pod);
     noteNodeCgroups(context.state, uidOf(pod));
@@ -145,17 +154,18 @@ function handleOne(context: AgentContext, { op, source }: Pick<PodDelivery, 'op'
 }
 
 /** Pods that return and whose containers are known by now are delivered as new ones, or ended if their object was removed. */
-export function deliverReturned(context: AgentContext): void {
+export function deliverReturned(sender: AgentContext): void {
+  const context = asSyncLoop(sender);
   if (context.state.setAside.pods.size === 0) return;
   for (const { pod, removed, source } of takeReturned(context)) {
     if (pod !== null) context.state.backlog.deliveries.push({ op: 'ADD', source, pods: [pod], inOrder: true });
     else if (removed !== null) context.state.backlog.deliveries.push({ op: 'REMOVE', source, pods: [removed], inOrder: true });
-    context.state.housekeeping.dirty = true;
+    requestCleanUp(context.state);
     drain(context);
   }
 }
 
-function handleByOp(context: AgentContext, op: DeliveryOp, pod: Pod): void {
+function handleByOp(context: SyncLoopContext, op: DeliveryOp, pod: Pod): void {
   switch (op) {
     case 'ADD':
       add(context, pod);
@@ -173,7 +183,7 @@ function handleByOp(context: AgentContext, op: DeliveryOp, pod: Pod): void {
   }
 }
 
-function add(context: AgentContext, given: Pod): void {
+function add(context: SyncLoopContext, given: Pod): void {
   const pod = putAllocated(context.state, given);
   if (isMirrorPod(pod)) update(context, 'update', pod);
   else if (isOver(context, pod)) update(context, 'create', pod);
@@ -181,7 +191,8 @@ function add(context: AgentContext, given: Pod): void {
 }
 
 /** The condition of a pending admission is fulfilled: preemption is done, or the node was read. */
-export function admitAgain(context: AgentContext, pod: Pod): void {
+export function admitAgain(sender: AgentContext, pod: Pod): void {
+  const context = asSyncLoop(sender);
   if (!isAdmitted(context, pod)) return;
   recordAdmitted(context.state, pod);
   restoreResize(context, pod);
@@ -194,11 +205,11 @@ export function nodeRead(context: AgentContext, uid: string, answer: AnswerOf<'a
   if (pod !== null) admitAgain(context, pod);
 }
 
-function isOver(context: AgentContext, pod: Pod): boolean {
+function isOver(context: SyncLoopContext, pod: Pod): boolean {
   return pod.metadata.deletionTimestamp !== undefined || isPodTerminationRequested(context.state.workers, uidOf(pod)) || isTerminalPhase(pod.status?.phase);
 }
 
-function change(context: AgentContext, pod: Pod): void {
+function change(context: SyncLoopContext, pod: Pod): void {
   const { pods, settings } = context.state;
   const before = desiredPod(context.state, uidOf(pod));
   putAllocated(context.state, pod);
@@ -209,7 +220,7 @@ function change(context: AgentContext, pod: Pod): void {
 }
 
 /** Only its status changed, by this agent or by others. */
-function reconcile(context: AgentContext, given: Pod): void {
+function reconcile(context: SyncLoopContext, given: Pod): void {
   const before = context.state.pods.pods.get(uidOf(given));
   const pod = putAllocated(context.state, given);
   if (isMirrorPod(pod)) return;
@@ -218,8 +229,8 @@ function reconcile(context: AgentContext, given: Pod): void {
   if (pod.status?.phase === 'Failed' && pod.status.reason === evictedReason) removeDeadContainers(context, uidOf(pod));
 }
 
-function remove(context: AgentContext, pod: Pod): void {
-  removePod(context.state.pods, pod);
+function remove(context: SyncLoopContext, pod: Pod): void {
+  removeFromIndex(context.state, pod);
   if (isMirrorPod(pod)) {
     update(context, 'update', pod);
     return;
@@ -233,14 +244,14 @@ function remove(context: AgentContext, pod: Pod): void {
 }
 
 /** Gives a pod (or, for a mirror pod, the static pod behind it) to its worker. */
-function update(context: AgentContext, type: PodUpdateType, given: Pod): void {
+function update(context: SyncLoopContext, type: PodUpdateType, given: Pod): void {
   const { pod, mirror } = podAndMirror(context.state.pods, given);
   if (pod === null) return;
   dispatchUpdate(context, { type, pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: context.turn.now });
 }
 
 /** What runs comes before what wants to: after a restart nothing that runs is refused for a newcomer. */
-function inOrderOfAdmission({ state }: AgentContext, pods: readonly Pod[]): Pod[] {
+function inOrderOfAdmission({ state }: SyncLoopContext, pods: readonly Pod[]): Pod[] {
   const { pleg } = state;
   const runs = (pod: Pod): boolean => isAside(state, uidOf(pod)) || pleg.records.get(uidOf(pod))?.listed?.containers.some(({ state }) => state === 'running') === true;
   const [running, others]: [Pod[], Pod[]] = [[], []];

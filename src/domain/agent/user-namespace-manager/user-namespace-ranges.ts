@@ -4,9 +4,12 @@
 import type { RangesOfPods } from '../../pod-sync/sync-context.js';
 import type { KnownPod } from '../../pod-workers/known-pods.js';
 import { podsWithRanges, rangeForSandbox, rangeOfSandbox, rangeWritten, releaseRange, takeFiles } from '../../user-namespaces/user-namespaces.js';
-import type { AgentState } from '../agent-state.js';
+import { requestCleanUp } from '../housekeeping/requests.js';
+import type { AgentView } from '../ownership.js';
+import { userNamespaceManagerState } from './slice.js';
 
-export function rangesOfPods(state: AgentState): RangesOfPods {
+export function rangesOfPods(given: AgentView): RangesOfPods {
+  const state = userNamespaceManagerState(given);
   const { userNamespaces } = state;
   return {
     get known() {
@@ -14,7 +17,7 @@ export function rangesOfPods(state: AgentState): RangesOfPods {
     },
     taken(files) {
       // The files may belong to pods that were removed meanwhile.
-      if (takeFiles(userNamespaces, files) > 0) state.housekeeping.dirty = true;
+      if (takeFiles(userNamespaces, files) > 0) requestCleanUp(state);
     },
     ofPod: (uid, fresh) => (fresh ? rangeForSandbox(userNamespaces, uid) : rangeOfSandbox(userNamespaces, uid)),
     written: (uid) => rangeWritten(userNamespaces, uid),
@@ -22,11 +25,17 @@ export function rangesOfPods(state: AgentState): RangesOfPods {
 }
 
 /** Releases the ranges of pods that are completely removed, for any reason. */
-export function releaseOrphanRanges(state: AgentState, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+export function releaseOrphanRanges(given: AgentView, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+  const state = userNamespaceManagerState(given);
   const { userNamespaces, housekeeping, pods, orphans } = state;
   const directories = new Set(housekeeping.directories);
   for (const uid of podsWithRanges(userNamespaces)) {
     const isThere = directories.has(uid) || orphans.has(uid) || pods.pods.has(uid) || known.has(uid) || running.has(uid);
     if (!isThere) releaseRange(userNamespaces, uid);
   }
+}
+
+/** The pod's directory is removed. */
+export function releasePodRange(state: AgentView, uid: string): void {
+  releaseRange(userNamespaceManagerState(state).userNamespaces, uid);
 }

@@ -5,17 +5,18 @@ import { beginSurvey, stagedReplied, surveyAddress, surveyReplied } from '../../
 import { releaseReplied } from '../../volume-manager/release-volumes.js';
 import { claimMachine, limitMachine, releaseMachine, volumeMachine } from '../../volume-manager/volume-manager-state.js';
 import { volumeReplied, volumeWoken } from '../../volume-manager/volume-operations.js';
-import type { AgentContext } from '../agent-context.js';
+import { requestCleanUp } from '../housekeeping/requests.js';
 import type { AgentPart } from '../part.js';
+import type { VolumeManagerContext } from './slice.js';
 import { recordVolumeAbnormal, settleVolumes } from './volumes.js';
 
 /** Volumes of unwanted pods are torn down. */
-function cleanUpHeld({ state: { volumes, housekeeping } }: AgentContext): void {
-  if (volumes.held.size > 0) housekeeping.dirty = true;
+function cleanUpHeld({ state }: VolumeManagerContext): void {
+  if (state.volumes.held.size > 0) requestCleanUp(state);
 }
 
 /** `pkg/kubelet/volumemanager`. */
-export const volumeManager: AgentPart = {
+export const volumeManager: AgentPart<'volumeManager'> = {
   name: 'volumeManager',
   start: (context) => beginSurvey(context.state.volumes, context),
   settle: settleVolumes,

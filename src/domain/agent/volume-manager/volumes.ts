@@ -13,8 +13,10 @@ import type { AgentEvent } from '../agent-state.js';
 import { orphanVolumesChanged } from '../housekeeping/orphan-directories.js';
 import { operationWoken } from '../pod-workers/pod-operations.js';
 import { withEffects } from '../pod-workers/worker-effects.js';
+import { asVolumeManager, type VolumeManagerContext } from './slice.js';
 
-export function volumesOfPods(context: AgentContext): VolumesOfPods {
+export function volumesOfPods(sender: AgentContext): VolumesOfPods {
+  const context = asVolumeManager(sender);
   const { volumes } = context.state;
   return {
     want: (uid: string, pod: Pod) => wantVolumes(volumes, uid, pod, context),
@@ -31,18 +33,19 @@ export function volumesOfPods(context: AgentContext): VolumesOfPods {
 }
 
 /** The driver of a pod's volume reports it as abnormal. */
-export function recordVolumeAbnormal(context: AgentContext, { uid, volumeName, message }: Extract<AgentEvent, { readonly type: 'volumeAbnormal' }>): void {
+export function recordVolumeAbnormal(context: VolumeManagerContext, { uid, volumeName, message }: Extract<AgentEvent, { readonly type: 'volumeAbnormal' }>): void {
   const pod = context.state.pods.pods.get(uid);
   if (pod !== undefined) context.event(pod, null, 'Warning', 'VolumeConditionAbnormal', `Volume ${volumeName}: ${message}`);
 }
 
 /** The Node has changed. */
-export function volumesNodeChanged(context: AgentContext): void {
+export function volumesNodeChanged(sender: AgentContext): void {
+  const context = asVolumeManager(sender);
   nodeSeen(context.state.volumes, context);
 }
 
 /** Runs the volume work, and wakes waiting runs, until nothing more follows in this step. */
-export function settleVolumes(context: AgentContext): void {
+export function settleVolumes(context: VolumeManagerContext): void {
   const { volumes } = context.state;
   const { podsWithVolumes } = context;
   while (volumes.dirty.size > 0 || podsWithVolumes.size > 0) {

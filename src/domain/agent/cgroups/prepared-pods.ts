@@ -4,23 +4,26 @@
 //   syncPod created both -> prepared -> another pod object, a termination, or a missing cgroup -> the next sync creates again
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
-import type { AgentState } from '../agent-state.js';
+import type { AgentView } from '../ownership.js';
 import { uidOf } from '../pod-manager/pod-index.js';
+import { cgroupsState } from './slice.js';
 
-export function isPrepared({ prepared }: AgentState, pod: Pod): boolean {
+export function isPrepared({ prepared }: AgentView, pod: Pod): boolean {
   return prepared.pods.get(uidOf(pod))?.pod === pod;
 }
 
-export function setPrepared({ prepared }: AgentState, pod: Pod, at: Micros): void {
+export function setPrepared(given: AgentView, pod: Pod, at: Micros): void {
+  const { prepared } = cgroupsState(given);
   prepared.pods.set(uidOf(pod), { pod, at });
 }
 
-export function setUnprepared({ prepared }: AgentState, uid: string): void {
+export function setUnprepared(given: AgentView, uid: string): void {
+  const { prepared } = cgroupsState(given);
   prepared.pods.delete(uid);
 }
 
 /** Pods whose cgroups have vanished. Skips those prepared after the request: the answer may not include them. */
-export function vanishedPods({ prepared }: AgentState, present: ReadonlySet<string>, askedAt: Micros): string[] {
+export function vanishedPods({ prepared }: AgentView, present: ReadonlySet<string>, askedAt: Micros): string[] {
   const vanished: string[] = [];
   for (const [uid, { at }] of prepared.pods) if (at < askedAt && !present.has(uid)) vanished.push(uid);
   return vanished;

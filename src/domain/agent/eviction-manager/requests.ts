@@ -1,0 +1,8 @@
+// What other parts report to the eviction manager.
+import type { AgentView } from '../ownership.js';
+import { evictionManagerState } from './slice.js';
+
+/** No source has the pod any more. */
+export function forgetEvicted(state: AgentView, uid: string): void {
+  evictionManagerState(state).eviction.evicted.delete(uid);
+}

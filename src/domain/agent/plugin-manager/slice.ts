@@ -1,0 +1,8 @@
+// Write access to what pluginManager owns. No other folder imports this file.
+import type { AgentContext } from '../agent-context.js';
+import { type ContextOf, contextOf } from '../ownership.js';
+
+export type PluginManagerContext = ContextOf<'pluginManager'>;
+
+/** For functions that other parts call with the context of their step. */
+export const asPluginManager: (sender: AgentContext) => PluginManagerContext = contextOf<'pluginManager'>();
