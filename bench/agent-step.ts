@@ -31,7 +31,7 @@ function idleTurn(now: number, wall: Instant): Turn<AgentOperations> {
   const refuse = (): never => {
     throw new Error('the step is not idle');
   };
-  return { now, wall, ask: refuse, tell: refuse, cancel: refuse, inFlight: () => false, wakeAt: () => {}, random: () => 0.5, end: refuse, log: refuse };
+  return { now, wall, ask: refuse, emit: refuse, cancel: refuse, inFlight: () => false, wakeAt: () => {}, random: () => 0.5, end: refuse, log: refuse };
 }
 
 function microsEach(run: () => void, times: number): number {
@@ -51,7 +51,7 @@ function bytesEach(run: () => void, times: number): number | null {
 }
 
 for (const pods of [10, 250]) {
-  const cluster = new SimCluster({ seed: 1, runtimeTellsChanges: true });
+  const cluster = new SimCluster({ seed: 1, runtimeSendsEvents: true });
   const node = cluster.node();
   for (let i = 0; i < pods; i++) node.put(`p${i}.yaml`, podOf(i));
   cluster.run(120 * second);

@@ -101,7 +101,7 @@ function pod(index: number, script: string, containers = 1): Pod {
 
 /** A node with these pods. @param tells whether its runtime sends events; otherwise it is listed once a second */
 function nodeWith(pods: readonly Pod[], tells = true, maxContainerRestartPeriod: number | null = null) {
-  const state = newAgentState({ ...defaultSettings, maxContainerRestartPeriod, runtimeTellsChanges: tells }, nodeFacts());
+  const state = newAgentState({ ...defaultSettings, maxContainerRestartPeriod, runtimeSendsEvents: tells }, nodeFacts());
   const kernel = new Kernel<AgentState, AgentEvent, AgentOperations>(agentMachine(state), state, 1);
   const host = new SimHost({ seed: 1 });
   const runtime = new SimContainerRuntime({ seed: 1, registry: 'any' }, undefined, ({ kind, containerId, sandboxId }) => {
@@ -114,7 +114,7 @@ function nodeWith(pods: readonly Pod[], tells = true, maxContainerRestartPeriod:
     knows: (op: string) => host.knows(op),
     handle: (op: string, request: unknown, now: number) => host.handle(op as HostOperationName, request as never, now),
   };
-  const node = new SimNode({ runtime, host: ports, runtimeTellsChanges: tells });
+  const node = new SimNode({ runtime, host: ports, runtimeSendsEvents: tells });
   const world = new World<AgentState, AgentEvent, AgentOperations>({ start });
   world.add('node', kernel, node);
   world.send('node', { type: 'start' });

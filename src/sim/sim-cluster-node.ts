@@ -96,7 +96,7 @@ function freshAgent(name: string, options: SimClusterOptions, host: SimHostState
     observedTimes,
     ...options.settings,
     nodeName: name,
-    runtimeTellsChanges: options.runtimeTellsChanges === true,
+    runtimeSendsEvents: options.runtimeSendsEvents === true,
   };
   const source = { nodeName: name, preventApiReferences: true, checkPeriod: options.fileCheckPeriod ?? defaultFileCheckPeriod };
   const fileSource = { ...source, path: manifestDirectory };
@@ -142,7 +142,7 @@ export class SimClusterNode {
     const user = nodeUser(data.name);
     this.api = apiserver === null ? null : new SimApiClient(apiserver, { name: data.name, user }, () => world().refresh(data.name), data.api);
     const ports = { host: this.host, manifests: this.manifests, ...(this.api === null ? {} : { apiserver: this.api }) };
-    const parts = { ...ports, runtime: this.runtime, runtimeTellsChanges: options.runtimeTellsChanges === true };
+    const parts = { ...ports, runtime: this.runtime, runtimeSendsEvents: options.runtimeSendsEvents === true };
     this.model = new SimNode({ ...parts, faults: worldFaults(this.faultPlan), watch: (command) => observe({ kind: 'command', command }) }, data.downUntil);
   }
 

@@ -23,8 +23,8 @@ export interface SimClusterOptions {
   readonly start?: Micros;
   readonly runtime?: Omit<SimRuntimeOptions, 'seed'>;
   /** The runtime sends events; otherwise the agent relists once a second. */
-  readonly runtimeTellsChanges?: boolean;
-  readonly settings?: Partial<Omit<AgentSettings, 'nodeName' | 'sources' | 'runtimeTellsChanges'>>;
+  readonly runtimeSendsEvents?: boolean;
+  readonly settings?: Partial<Omit<AgentSettings, 'nodeName' | 'sources' | 'runtimeSendsEvents'>>;
   /** The nodes have an apiserver in common, with these settings. */
   readonly apiserver?: Partial<Omit<ApiserverSettings, 'seed'>>;
   /** Each node is one of the cluster: it registers with that apiserver, keeps its lease, and has its pods from there. */

@@ -40,7 +40,7 @@ export interface SimNodeParts {
   /** The node's client of an apiserver, which nodes may share; without it every request to one fails with `failed-precondition`. */
   readonly apiserver?: SimApiClient;
   /** The runtime sends events to the agent; otherwise the agent relists. */
-  readonly runtimeTellsChanges: boolean;
+  readonly runtimeSendsEvents: boolean;
   readonly faults?: FaultDecision;
   /** Sees each command before it is performed. */
   readonly watch?: (command: Command<KubeletOperations>, now: Micros) => void;
@@ -84,7 +84,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
     this.parts.runtime.state.wallOffset = wallOffset(outside);
     if (this.downUntil !== null && this.downUntil <= outside.now) {
       this.downUntil = null;
-      if (this.parts.runtimeTellsChanges) outside.event(0, { type: 'runtimeChangesLost' });
+      if (this.parts.runtimeSendsEvents) outside.event(0, { type: 'runtimeChangesLost' });
     }
     this.sendChanges(outside);
     this.parts.apiserver?.advance(outside);
@@ -131,7 +131,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
 
   private sendChanges(outside: Outside<KubeletEvent, KubeletOperations>): void {
     const uids = this.parts.runtime.advance(outside.now);
-    if (uids.length > 0 && this.parts.runtimeTellsChanges && this.downUntil === null) outside.event(0, { type: 'runtimeChanged', uids });
+    if (uids.length > 0 && this.parts.runtimeSendsEvents && this.downUntil === null) outside.event(0, { type: 'runtimeChanged', uids });
   }
 }
 

@@ -318,7 +318,7 @@ for (const [profile, events] of [
     stage.manifest('a.yaml', manifest('a', ''));
     const daemon = await stage.start();
     await until('it runs', () => podNamed(daemon, 'a-n1')?.status?.phase === 'Running');
-    t.equal(daemon.resolver.get(tokens.settings).agent.runtimeTellsChanges, events);
+    t.equal(daemon.resolver.get(tokens.settings).agent.runtimeSendsEvents, events);
     const [id = ''] = stage.running;
     stage.runtime.runtime.killContainer(id, stage.runtime.time.now());
     await until('it was started again', () => podNamed(daemon, 'a-n1')?.status?.containerStatuses?.[0]?.restartCount === 1 && stage.running.length === 1);

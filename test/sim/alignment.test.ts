@@ -204,7 +204,7 @@ t.test('a container that has CPUs of its own is created when the file that says 
 
 t.test('an agent that is killed at any moment never gives a CPU to two', async (t) => {
   for (let seed = 0; seed < 20; seed++) {
-    const cluster = new SimCluster({ seed, ...pinned, runtimeTellsChanges: seed % 2 === 0 });
+    const cluster = new SimCluster({ seed, ...pinned, runtimeSendsEvents: seed % 2 === 0 });
     const node = cluster.node();
     for (let round = 0; round < 6; round++) {
       node.put(`p${round}.yaml`, alignedPod(`p${round}`, container('c', cpus(String(1 + ((seed + round) % 3))))));

@@ -18,8 +18,8 @@ function askedByNode(world: ApiWorld, since: number): { readonly verb: string; r
 }
 
 t.test('every write of a new node is done, and none is answered', async (t) => {
-  for (const runtimeTellsChanges of [false, true]) {
-    const cluster = new SimCluster({ seed: 7, apiserver: { auditLimit: 100_000 }, node: {}, runtimeTellsChanges });
+  for (const runtimeSendsEvents of [false, true]) {
+    const cluster = new SimCluster({ seed: 7, apiserver: { auditLimit: 100_000 }, node: {}, runtimeSendsEvents });
     const rules = ['create.*', 'update.*', 'patch.*', 'delete.*'].map((operation): ApiFaultRule => ({ operation, trigger: {}, action: { kind: 'lost' } }));
     cluster.apiserver.setFaults(rules, cluster.now, true);
     const world = new ApiWorld(cluster, t).look();

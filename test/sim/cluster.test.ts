@@ -17,9 +17,9 @@ function busy(options: Partial<SimClusterOptions> = {}): SimCluster {
 }
 
 t.test('a fork goes on like its origin, and by itself', async (t) => {
-  for (const runtimeTellsChanges of [false, true]) {
+  for (const runtimeSendsEvents of [false, true]) {
     const cluster = busy({
-      runtimeTellsChanges,
+      runtimeSendsEvents,
       faults: [{ operation: '*', trigger: { probability: 0.02 }, action: { kind: 'error', moment: 'after', error: 'internal', message: 'planned' } }],
     });
     // In the middle of everything: answers, wake-ups and model events are under way.

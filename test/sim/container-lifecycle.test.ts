@@ -21,7 +21,7 @@ function play({ pod, removeAt, until }: LifecycleRow): Played {
   let putAt = 0;
   const cluster: SimCluster = new SimCluster({
     seed: 5,
-    runtimeTellsChanges: true,
+    runtimeSendsEvents: true,
     runtime: { latencies: none, images },
     observe: (_name, _input, { agent }) => {
       phase = agent.statuses.get('p')?.status.phase ?? phase;

@@ -27,14 +27,14 @@ function haunted<Input>(input: Input, { uid }: Ghost): Input {
   return { ...input, outcome: { ok: true, value: { ...value, pods } } };
 }
 
-for (const runtimeTellsChanges of [false, true]) {
-  t.test(runtimeTellsChanges ? 'told of changes' : 'looking for changes', async (t) => {
+for (const runtimeSendsEvents of [false, true]) {
+  t.test(runtimeSendsEvents ? 'told of changes' : 'looking for changes', async (t) => {
     const ghost: Ghost = { uid: null };
     const lines: Readonly<Record<string, unknown>>[] = [];
     let looks = 0;
     const cluster = new SimCluster({
       seed: 3,
-      runtimeTellsChanges,
+      runtimeSendsEvents,
       agent: withGhost(ghost),
       log: (_node, _now, _level, text, fields) => {
         if (text === message) lines.push(fields ?? {});
@@ -50,7 +50,7 @@ for (const runtimeTellsChanges of [false, true]) {
     cluster.run(10 * second);
     ghost.uid = 'a';
     const before = looks;
-    cluster.run(runtimeTellsChanges ? 6 * minute : 10 * second);
+    cluster.run(runtimeSendsEvents ? 6 * minute : 10 * second);
     t.match(lines[0], { podUID: 'a', ids: 'ghost' }, 'it is named');
     cluster.run(30 * minute);
     t.ok(lines.length <= 1 + 36 / 5, `${lines.length} lines`);

@@ -11,12 +11,12 @@ class EndedRun {
   private state: KubeletState | null = null;
   private before = new Map<string, number>();
 
-  constructor(tap: { ok(holds: boolean, what: string): unknown }, runtimeTellsChanges: boolean) {
+  constructor(tap: { ok(holds: boolean, what: string): unknown }, runtimeSendsEvents: boolean) {
     const agent = (state: KubeletState) => {
       this.state = state;
       return kubeletMachine(state);
     };
-    this.world = new ApiWorld(new SimCluster({ seed: 1, apiserver: {}, node: {}, runtimeTellsChanges, agent }), tap);
+    this.world = new ApiWorld(new SimCluster({ seed: 1, apiserver: {}, node: {}, runtimeSendsEvents, agent }), tap);
     this.world.run(5 * second);
     for (let i = 0; i < 10; i++) this.world.create(`other-${i}`);
     for (let i = 0; i < 10; i++) this.world.untilReady(`other-${i}`);
@@ -91,7 +91,7 @@ t.test('what many pods have left is collected some at a time', async (t) => {
       },
     };
   };
-  const world = new ApiWorld(new SimCluster({ seed: 1, apiserver: {}, node: {}, runtimeTellsChanges: true, agent }), t);
+  const world = new ApiWorld(new SimCluster({ seed: 1, apiserver: {}, node: {}, runtimeSendsEvents: true, agent }), t);
   world.run(5 * second);
   const names = Array.from({ length: 40 }, (_, i) => `p${i}`);
   for (const name of names) world.create(name, { grace: 1 });

@@ -97,9 +97,9 @@ function kindOf({ level, message, fields }: Line): string {
 const recorder = new Recorder();
 const plain = 3;
 
-function begin(runtimeTellsChanges: boolean): SimCluster {
+function begin(runtimeSendsEvents: boolean): SimCluster {
   return busyNode(plain, {
-    runtimeTellsChanges,
+    runtimeSendsEvents,
     checkers: [{ name: recorder.name, fresh: () => null, look: (_memory, what) => recorder.look(null, what) }],
     log: (_node, _now, level, message, fields) => recorder.lines.push({ level, message, fields }),
   });
@@ -144,11 +144,11 @@ export interface Swept {
 /** The operations of some ports. What doesn't depend on how changes in the runtime are found is tried once. */
 export async function sweepPorts(t: Test, isIncluded: (port: string) => boolean): Promise<Swept> {
   const swept: Swept = { struck: new Set(), told: new Map(), operations: sweepOf(operations.filter((one) => isIncluded(one.slice(0, one.indexOf('.'))))) };
-  for (const runtimeTellsChanges of [false, true]) {
-    const tried = swept.operations.filter((one) => !runtimeTellsChanges || one.startsWith('runtime.'));
+  for (const runtimeSendsEvents of [false, true]) {
+    const tried = swept.operations.filter((one) => !runtimeSendsEvents || one.startsWith('runtime.'));
     if (tried.length === 0) continue;
-    await t.test(runtimeTellsChanges ? 'told of changes' : 'polled', async (t) => {
-      const from = begin(runtimeTellsChanges);
+    await t.test(runtimeSendsEvents ? 'told of changes' : 'polled', async (t) => {
+      const from = begin(runtimeSendsEvents);
       for (const operation of tried) if (!sweepOne(t, from, operation, false, swept)) sweepOne(t, from, operation, true, swept);
     });
   }

@@ -24,7 +24,7 @@ t.test('no step begins more than a few of them, and all of them run', async (t) 
     };
   };
   const latencies = { runSandbox: 1_000, createContainer: 1_000, startContainer: 1_000, pull: 1_000 };
-  const cluster = new SimCluster({ seed: 1, apiserver: {}, node: { maxPods: 600 }, runtimeTellsChanges: true, checkers: [], agent, runtime: { latencies } });
+  const cluster = new SimCluster({ seed: 1, apiserver: {}, node: { maxPods: 600 }, runtimeSendsEvents: true, checkers: [], agent, runtime: { latencies } });
   const world = new ApiWorld(cluster, t);
   world.run(5 * second);
   world.node.kill();

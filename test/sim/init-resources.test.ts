@@ -85,7 +85,7 @@ for (const one of cases) {
 t.test('an agent that is killed at any moment of a pod’s start keeps nothing booked for init containers that are over', async (t) => {
   for (const [n, one] of cases.entries()) {
     for (let step = 0; step < 12; step++) {
-      const cluster = new SimCluster({ seed: 20 + n, ...small, runtimeTellsChanges: step % 2 === 0 });
+      const cluster = new SimCluster({ seed: 20 + n, ...small, runtimeSendsEvents: step % 2 === 0 });
       const node = cluster.node();
       cluster.run(second);
       node.put('a.yaml', podOf('a', shapeOf(one)));

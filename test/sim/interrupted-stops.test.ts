@@ -14,7 +14,7 @@ interface Asked {
 }
 
 /** A pod that takes 8 s of its 30 s to end, deleted; `asked` has the stops of its container and of its sandbox, by seconds since the deletion. */
-function deletion(runtimeTellsChanges: boolean): { readonly world: ApiWorld; readonly uid: string; readonly asked: readonly Asked[]; readonly remove: () => void } {
+function deletion(runtimeSendsEvents: boolean): { readonly world: ApiWorld; readonly uid: string; readonly asked: readonly Asked[]; readonly remove: () => void } {
   const asked: Asked[] = [];
   let since = 0;
   const stops: AnyChecker = {
@@ -26,7 +26,7 @@ function deletion(runtimeTellsChanges: boolean): { readonly world: ApiWorld; rea
       asked.push({ op: what.command.op, grace, at: Math.round((now - since) / second) });
     },
   };
-  const world = new ApiWorld(new SimCluster({ seed: 5, apiserver: {}, node: {}, runtimeTellsChanges, checkers: [stops] }), t);
+  const world = new ApiWorld(new SimCluster({ seed: 5, apiserver: {}, node: {}, runtimeSendsEvents, checkers: [stops] }), t);
   world.run(3 * second);
   const { uid = '' } = world.create('a', { grace: 30, containers: { c: 'run=forever,term=8s,term-exit=0' } }).metadata;
   world.untilReady('a');
@@ -42,10 +42,10 @@ const rows: readonly (readonly [error: PortErrorKind, times: number, graces: rea
   ['cancelled', 1, [30, 29]],
   ['unavailable', 5, [30, 29, 28, 27, 26, 25]],
 ];
-for (const runtimeTellsChanges of [true, false]) {
+for (const runtimeSendsEvents of [true, false]) {
   for (const [error, times, graces] of rows) {
     t.test(`a stop is answered with ${error}, ${times} times: the rest of the grace period is asked for`, async (t) => {
-      const { world, uid, asked, remove } = deletion(runtimeTellsChanges);
+      const { world, uid, asked, remove } = deletion(runtimeSendsEvents);
       world.node.setFaults([{ operation: 'containers.stop', trigger: { times }, action: { kind: 'error', moment: 'before', error, message: 'the runtime restarts' } }]);
       remove();
       world.untilGone('a');
@@ -63,7 +63,7 @@ for (const runtimeTellsChanges of [true, false]) {
   }
 
   t.test('a runtime that gives up every stop is asked until the grace period is over, and no longer', async (t) => {
-    const { world, asked, remove } = deletion(runtimeTellsChanges);
+    const { world, asked, remove } = deletion(runtimeSendsEvents);
     world.node.setFaults([{ operation: 'containers.stop', trigger: {}, action: { kind: 'error', moment: 'before', error: 'unavailable', message: 'no' } }]);
     remove();
     world.run(29 * second);
@@ -77,7 +77,7 @@ for (const runtimeTellsChanges of [true, false]) {
   });
 
   t.test('another failure is no interruption: the sandbox is stopped as before', async (t) => {
-    const { world, asked, remove } = deletion(runtimeTellsChanges);
+    const { world, asked, remove } = deletion(runtimeSendsEvents);
     world.node.setFaults([{ operation: 'containers.stop', trigger: { times: 1 }, action: { kind: 'error', moment: 'before', error: 'internal', message: 'no' } }]);
     remove();
     world.until('the sandbox is being stopped', () => asked.some(({ op }) => op === 'sandboxes.stop'), minute);
@@ -88,7 +88,7 @@ for (const runtimeTellsChanges of [true, false]) {
   });
 
   t.test('an agent that is killed in the middle of a stop gives the whole grace period once more', async (t) => {
-    const { world, asked, remove } = deletion(runtimeTellsChanges);
+    const { world, asked, remove } = deletion(runtimeSendsEvents);
     remove();
     world.run(4 * second);
     world.node.kill();

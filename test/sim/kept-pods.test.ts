@@ -25,7 +25,7 @@ class Kept {
       const { op, request } = what.command;
       this.asked.push({ op, at: this.cluster.now, name: JSON.stringify((request as { readonly name?: unknown } | null)?.name ?? '') });
     };
-    this.cluster = new SimCluster({ seed: 3, nodes: ['n0'], apiserver: {}, node: {}, checkers: [{ name: 'recorder', fresh: () => null, look }], runtimeTellsChanges: true });
+    this.cluster = new SimCluster({ seed: 3, nodes: ['n0'], apiserver: {}, node: {}, checkers: [{ name: 'recorder', fresh: () => null, look }], runtimeSendsEvents: true });
     this.world = new ApiWorld(this.cluster, t);
     new SwarmObjects(this.cluster);
     this.cluster.run(5 * second);

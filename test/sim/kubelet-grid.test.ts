@@ -179,7 +179,7 @@ const lives: readonly Life[] = [
 /** Each state that the life passes, once, with the world as it was. */
 function statesOf({ pod, disturb }: Life): Map<string, SimCluster> {
   const states = new Map<string, SimCluster>();
-  const cluster = new SimCluster({ seed: 5, runtimeTellsChanges: true, manifestUrl: url });
+  const cluster = new SimCluster({ seed: 5, runtimeSendsEvents: true, manifestUrl: url });
   const note = (): boolean => {
     const state = signature(cluster);
     if (!states.has(state)) states.set(state, cluster.fork());

@@ -36,7 +36,7 @@ class Crowd {
   steps: { readonly pods: number; readonly volumes: number; readonly statuses: number }[] = [];
   readonly world: ApiWorld;
 
-  constructor(tap: { ok(holds: boolean, what: string): unknown }, runtimeTellsChanges: boolean) {
+  constructor(tap: { ok(holds: boolean, what: string): unknown }, runtimeSendsEvents: boolean) {
     const agent = (state: KubeletState) => {
       const machine = kubeletMachine(state);
       return {
@@ -54,7 +54,7 @@ class Crowd {
       };
     };
     const latencies = { runSandbox: 1_000, createContainer: 1_000, startContainer: 1_000, pull: 200_000 };
-    const cluster = new SimCluster({ seed: 1, apiserver: {}, node: { maxPods: 200 }, runtimeTellsChanges, checkers: [], agent, runtime: { latencies } });
+    const cluster = new SimCluster({ seed: 1, apiserver: {}, node: { maxPods: 200 }, runtimeSendsEvents, checkers: [], agent, runtime: { latencies } });
     this.world = new ApiWorld(cluster, tap);
     this.world.run(5 * second);
   }

@@ -26,7 +26,7 @@ class Storm {
 
   constructor(private readonly seed: number) {
     const objectChangeDetection = this.one(['Watch', 'Cache', 'Get'] as const);
-    const cluster = new SimCluster({ seed, nodes: ['n1'], node: {}, apiserver: {}, runtimeTellsChanges: this.chance(0.5), settings: { objectChangeDetection } });
+    const cluster = new SimCluster({ seed, nodes: ['n1'], node: {}, apiserver: {}, runtimeSendsEvents: this.chance(0.5), settings: { objectChangeDetection } });
     this.cluster = cluster;
     const clock = {
       get now() {

@@ -88,15 +88,15 @@ function play(from: SimCluster, { begin }: Play, operation: string | null, nth: 
 /** Operations of which a call hung. */
 const hung = new Set<string>();
 
-for (const runtimeTellsChanges of [false, true]) {
-  const from = busyNode(pods, { runtimeTellsChanges });
+for (const runtimeSendsEvents of [false, true]) {
+  const from = busyNode(pods, { runtimeSendsEvents });
   for (const [name, how] of Object.entries(plays)) {
-    t.test(`${name}, ${runtimeTellsChanges ? 'told of changes' : 'polled'}`, async (t) => {
+    t.test(`${name}, ${runtimeSendsEvents ? 'told of changes' : 'polled'}`, async (t) => {
       const usual = play(from, how, null, 0).took;
       const end = Math.max(...usual.values()) + latest;
       t.equal(usual.size, pods, `without a fault all is done: ${[...usual].join(' ')}`);
       for (const operation of sweepOf(operations.filter((one) => concernsAll[one] === undefined))) {
-        for (const nth of runtimeTellsChanges ? [1, 3] : [1]) {
+        for (const nth of runtimeSendsEvents ? [1, 3] : [1]) {
           const { took, struck } = play(from, how, operation, nth, end);
           if (!struck) continue;
           const late = [...usual].flatMap(([what, micros]) => {

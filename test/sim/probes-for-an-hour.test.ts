@@ -19,8 +19,8 @@ const probes = {
 /** Never passes, never kills: the worker that works most. */
 const startupProbe = { exec: { command: ['check'] }, periodSeconds: 3, initialDelaySeconds: 4, failureThreshold: 1_000_000 };
 
-for (const runtimeTellsChanges of [true, false]) {
-  t.test(`on its time, ${runtimeTellsChanges ? 'told of changes' : 'looking for them'}`, async (t) => {
+for (const runtimeSendsEvents of [true, false]) {
+  t.test(`on its time, ${runtimeSendsEvents ? 'told of changes' : 'looking for them'}`, async (t) => {
     /** When each worker asked, by its address. */
     const asked = new Map<string, number[]>();
     const recorder: AnyChecker = {
@@ -34,7 +34,7 @@ for (const runtimeTellsChanges of [true, false]) {
         else times.push(now);
       },
     };
-    const cluster = new SimCluster({ seed: 11, runtimeTellsChanges, checkers: [recorder] });
+    const cluster = new SimCluster({ seed: 11, runtimeSendsEvents, checkers: [recorder] });
     const node = cluster.node();
     for (let i = 0; i < pods; i++) {
       const pod = podOf(`p${i}`, { uid: `p${i}`, containers: { c: 'run=forever', slow: 'healthy=3h,exec=1500ms' } });

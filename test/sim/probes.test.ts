@@ -152,7 +152,7 @@ scenario('while a pod ends, liveness says nothing any more, and readiness goes o
 
 t.test('hundreds at once: each on its own time, and nothing else', async (t) => {
   const times = new Map<string, number[]>();
-  const cluster = new SimCluster({ seed: 3, runtimeTellsChanges: true });
+  const cluster = new SimCluster({ seed: 3, runtimeSendsEvents: true });
   const node = cluster.node();
   const pods = 100;
   const probe = { ...exec, periodSeconds: 10 };

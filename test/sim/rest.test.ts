@@ -4,9 +4,9 @@ import t from 'tap';
 import { SimCluster } from '../../src/sim/index.js';
 import { minute, podOf, second } from './sim-pods.js';
 
-for (const runtimeTellsChanges of [true, false]) {
-  t.test(`pods at rest, ${runtimeTellsChanges ? 'told of changes' : 'looking for them'}`, async (t) => {
-    const cluster = new SimCluster({ seed: 1, runtimeTellsChanges });
+for (const runtimeSendsEvents of [true, false]) {
+  t.test(`pods at rest, ${runtimeSendsEvents ? 'told of changes' : 'looking for them'}`, async (t) => {
+    const cluster = new SimCluster({ seed: 1, runtimeSendsEvents });
     const node = cluster.node();
     for (let i = 0; i < 20; i++) node.put(`p${i}.yaml`, podOf(`p${i}`));
     cluster.run(10 * minute);
@@ -20,12 +20,12 @@ for (const runtimeTellsChanges of [true, false]) {
       [],
     );
     t.equal(Math.abs(since('podCgroups.list') - 60) <= 1, true, `${since('podCgroups.list')} looks at cgroups`);
-    t.equal(Math.abs(since('runtime.listPods') - (runtimeTellsChanges ? 12 : 3600)) <= 20, true, `${since('runtime.listPods')} lists`);
+    t.equal(Math.abs(since('runtime.listPods') - (runtimeSendsEvents ? 12 : 3600)) <= 20, true, `${since('runtime.listPods')} lists`);
     t.strictSame(cluster.violations, []);
   });
 
-  t.test(`a back-off ends on time, ${runtimeTellsChanges ? 'told of changes' : 'looking for them'}`, async (t) => {
-    const cluster = new SimCluster({ seed: 2, runtimeTellsChanges });
+  t.test(`a back-off ends on time, ${runtimeSendsEvents ? 'told of changes' : 'looking for them'}`, async (t) => {
+    const cluster = new SimCluster({ seed: 2, runtimeSendsEvents });
     const node = cluster.node();
     node.put('a.yaml', podOf('a', { containers: { c: 'run=5s,exit=1' } }));
     const died = () => node.containers().at(-1)?.finishedAt ?? null;
@@ -49,7 +49,7 @@ for (const runtimeTellsChanges of [true, false]) {
 }
 
 t.test('a container without resources that starts again changes nothing of what was actuated', async (t) => {
-  const cluster = new SimCluster({ seed: 4, runtimeTellsChanges: true });
+  const cluster = new SimCluster({ seed: 4, runtimeSendsEvents: true });
   const node = cluster.node();
   node.put('a.yaml', podOf('a', { uid: 'a', containers: { c: 'run=5s,exit=1' } }));
   const restarts = (): number => node.status('a')?.containerStatuses?.[0]?.restartCount ?? 0;
@@ -62,7 +62,7 @@ t.test('a container without resources that starts again changes nothing of what 
 });
 
 t.test('a deadline comes to a pod at rest', async (t) => {
-  const cluster = new SimCluster({ seed: 3, runtimeTellsChanges: true });
+  const cluster = new SimCluster({ seed: 3, runtimeSendsEvents: true });
   const node = cluster.node();
   node.put('a.yaml', podOf('a', { uid: 'a', spec: { activeDeadlineSeconds: 300 } }));
   cluster.run(299 * second);
@@ -76,7 +76,7 @@ t.test('a deadline comes to a pod at rest', async (t) => {
 });
 
 t.test('a cgroup that vanishes under running containers is noticed', async (t) => {
-  const cluster = new SimCluster({ seed: 4, runtimeTellsChanges: true });
+  const cluster = new SimCluster({ seed: 4, runtimeSendsEvents: true });
   const node = cluster.node();
   node.put('a.yaml', podOf('a', { uid: 'a' }));
   node.put('b.yaml', podOf('b', { uid: 'b' }));
@@ -102,7 +102,7 @@ t.test('a cgroup that vanishes under running containers is noticed', async (t) =
 });
 
 t.test('the loop goes on between two lists of a runtime that tells of changes', async (t) => {
-  const cluster = new SimCluster({ seed: 5, runtimeTellsChanges: true });
+  const cluster = new SimCluster({ seed: 5, runtimeSendsEvents: true });
   const node = cluster.node();
   for (let i = 0; i < 10; i++) {
     cluster.run(65 * second);
@@ -115,7 +115,7 @@ t.test('the loop goes on between two lists of a runtime that tells of changes', 
 });
 
 t.test('new facts of the node show in the status of pods at rest', async (t) => {
-  const cluster = new SimCluster({ seed: 6, runtimeTellsChanges: true });
+  const cluster = new SimCluster({ seed: 6, runtimeSendsEvents: true });
   const node = cluster.node();
   node.put('a.yaml', podOf('a'));
   cluster.run(5 * minute);
@@ -126,7 +126,7 @@ t.test('new facts of the node show in the status of pods at rest', async (t) => 
 });
 
 t.test('what is due in a world does not grow with its age', async (t) => {
-  const cluster = new SimCluster({ seed: 7, runtimeTellsChanges: true });
+  const cluster = new SimCluster({ seed: 7, runtimeSendsEvents: true });
   for (let i = 0; i < 5; i++) cluster.node().put(`p${i}.yaml`, podOf(`p${i}`, { containers: { c: 'run=2s,exit=1' } }));
   cluster.run(30 * minute);
   const young = cluster.world.data().due.length;

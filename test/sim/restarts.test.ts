@@ -7,8 +7,8 @@ import { ms, podOf, second } from './sim-pods.js';
 /** What runs in the end, however often the agent died: `<pod>/<container>`. */
 const wanted = ['e/c', 'i/c', 'm/one', 'm/two', 's/c', 's/side'];
 
-function story(runtimeTellsChanges: boolean): SimCluster {
-  const cluster = new SimCluster({ seed: 23, runtimeTellsChanges });
+function story(runtimeSendsEvents: boolean): SimCluster {
+  const cluster = new SimCluster({ seed: 23, runtimeSendsEvents });
   const node = cluster.node();
   node.put('m.yaml', podOf('m', { uid: 'm', containers: { one: 'run=forever', two: 'run=forever' } }));
   node.put('i.yaml', podOf('i', { uid: 'i', init: { first: 'run=2s', second: 'run=1s' } }));
@@ -35,9 +35,9 @@ function running(cluster: SimCluster): Map<string, string> {
 t.setTimeout(300_000);
 
 const editAt = 12 * second;
-for (const runtimeTellsChanges of [false, true]) {
-  t.test(`50 random moments, ${runtimeTellsChanges ? 'told of changes' : 'looking for changes'}`, { timeout: 240_000 }, async (t) => {
-    const origin = story(runtimeTellsChanges);
+for (const runtimeSendsEvents of [false, true]) {
+  t.test(`50 random moments, ${runtimeSendsEvents ? 'told of changes' : 'looking for changes'}`, { timeout: 240_000 }, async (t) => {
+    const origin = story(runtimeSendsEvents);
     const moments = Array.from({ length: 50 }, (_, i) => Math.floor(draw(streamOf(1, 'kill', ''), i) * 25 * second)).sort((a, b) => a - b);
     const start = origin.now;
     let edited = false;

@@ -54,7 +54,7 @@ scenario('a runtime that does not answer for 30 s is down', {}, (stage) => {
   t.notOk(node.agent.workers.records.has('b'), 'nothing is dispatched');
   stage.run(140 * second);
   const text = problem(stage) ?? '';
-  if (node.agent.settings.runtimeTellsChanges) t.equal(text, 'container runtime is down', 'relisting has ten minutes where the runtime tells of changes');
+  if (node.agent.settings.runtimeSendsEvents) t.equal(text, 'container runtime is down', 'relisting has ten minutes where the runtime tells of changes');
   else t.match(text, /^\[container runtime is down, PLEG is not healthy: pleg was last seen active 3m\d+(\.\d+)?s ago; threshold is 3m0s\]$/);
   const took = stage.untilPhase('b', 'Running', minute);
   t.ok(took < 30 * second, `runs ${took / second} s later`);
@@ -79,7 +79,7 @@ scenario('a runtime that says that it is not ready', {}, (stage) => {
 });
 
 t.test('a notice that is lost without a word is made up for by the list of everything', async (t) => {
-  const cluster = new SimCluster({ seed: 9, runtimeTellsChanges: true });
+  const cluster = new SimCluster({ seed: 9, runtimeSendsEvents: true });
   const node = cluster.node();
   node.put('a.yaml', podOf('a', { uid: 'a' }));
   cluster.run(20 * second);

@@ -80,14 +80,14 @@ export class Stage {
 
 export function scenario(name: string, options: Partial<SimClusterOptions>, play: (stage: Stage) => void): void {
   t.test(name, { timeout }, async (t) => {
-    for (const runtimeTellsChanges of [false, true]) {
+    for (const runtimeSendsEvents of [false, true]) {
       const hashes = [1, 2].map(() => {
-        const stage = new Stage(t, { seed: 11, runtimeTellsChanges, ...options });
+        const stage = new Stage(t, { seed: 11, runtimeSendsEvents, ...options });
         play(stage);
         t.strictSame(stage.cluster.violations, [], 'no checker found anything');
         return stage.cluster.hash;
       });
-      t.equal(hashes[0], hashes[1], `the same run twice${runtimeTellsChanges ? ', told of changes' : ''}`);
+      t.equal(hashes[0], hashes[1], `the same run twice${runtimeSendsEvents ? ', told of changes' : ''}`);
     }
   });
 }

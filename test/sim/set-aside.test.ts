@@ -43,9 +43,9 @@ function start(t: Checks, options: Partial<SimClusterOptions> = {}) {
   return { cluster, deadly, api, uid, good };
 }
 
-for (const runtimeTellsChanges of [true, false]) {
-  t.test(`a pod of the API that runs, ${runtimeTellsChanges ? 'told of changes' : 'looking for changes'}`, async (t) => {
-    const { cluster, deadly, api, uid, good } = start(t, { runtimeTellsChanges });
+for (const runtimeSendsEvents of [true, false]) {
+  t.test(`a pod of the API that runs, ${runtimeSendsEvents ? 'told of changes' : 'looking for changes'}`, async (t) => {
+    const { cluster, deadly, api, uid, good } = start(t, { runtimeSendsEvents });
     const node = cluster.node();
     const before = running(cluster, uid);
     const lives = node.lives;
@@ -365,7 +365,7 @@ const operations = [
 
 for (const operation of operations) {
   t.test(`at any command about it: ${operation}`, async (t) => {
-    const { cluster, deadly } = world({ apiserver: {}, node: {}, runtimeTellsChanges: true });
+    const { cluster, deadly } = world({ apiserver: {}, node: {}, runtimeSendsEvents: true });
     const node = cluster.node();
     const api = new ApiWorld(cluster, t);
     const probe = { httpGet: { port: 80, path: '/' }, periodSeconds: 5 };

@@ -177,13 +177,13 @@ function saidOf({ state, lastState }: ContainerStatus): string {
   return `${state?.waiting?.reason ?? '-'}${last}`;
 }
 
-function seenOf({ pod, noPullsUntil = 0, until }: Row, runtimeTellsChanges: boolean): string[] {
+function seenOf({ pod, noPullsUntil = 0, until }: Row, runtimeSendsEvents: boolean): string[] {
   const seen: string[] = [];
   let last = '';
   let putAt = 0;
   const cluster: SimCluster = new SimCluster({
     seed: 5,
-    runtimeTellsChanges,
+    runtimeSendsEvents,
     faults: [{ operation: 'images.pull', trigger: { untilMicros: noPullsUntil * second }, action: { kind: 'error', moment: 'before', error: 'unknown', message: 'no' } }],
     runtime: { latencies: none, images: [{ reference: 'busybox', sizeBytes: 1_000_000, present: true }] },
     observe: (_name, _input, { agent }) => {

@@ -142,7 +142,7 @@ export function swarmOptions(seed: number): SwarmOptions {
       containerStopSignals: new Dice(seed, 'signals').chance(0.5),
       runtimeClasses: inCluster ? {} : { [sandboxedClass]: sandboxedClass },
     },
-    runtimeTellsChanges: dice.chance(0.5),
+    runtimeSendsEvents: dice.chance(0.5),
     faults: [
       ...faultRules(dice),
       ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : []),

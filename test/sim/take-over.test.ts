@@ -45,9 +45,9 @@ function leave(node: SimClusterNode, now: number, name: string, uid: string, con
 }
 
 /** A cluster whose agent has not begun, with an image there. */
-function beginning(runtimeTellsChanges: boolean): { readonly cluster: SimCluster; readonly node: SimClusterNode } {
+function beginning(runtimeSendsEvents: boolean): { readonly cluster: SimCluster; readonly node: SimClusterNode } {
   const images = [{ reference: 'docker.io/library/busybox:latest', sizeBytes: 1, present: true }];
-  const cluster = new SimCluster({ seed: 5, runtimeTellsChanges, runtime: { images, registry: 'listed' } });
+  const cluster = new SimCluster({ seed: 5, runtimeSendsEvents, runtime: { images, registry: 'listed' } });
   const node = cluster.node();
   node.kill();
   return { cluster, node };

@@ -36,11 +36,11 @@ function setBefore(cluster: SimCluster, node: SimClusterNode, by: number): void 
 const restarts = (node: SimClusterNode): number => node.status('a')?.containerStatuses?.[0]?.restartCount ?? -1;
 
 for (const [what, by] of steps) {
-  for (const runtimeTellsChanges of [true, false]) {
-    const how = runtimeTellsChanges ? 'told of changes' : 'looking for them';
+  for (const runtimeSendsEvents of [true, false]) {
+    const how = runtimeSendsEvents ? 'told of changes' : 'looking for them';
 
     t.test(`${what}, ${how}: a crash loop waits as long as ever`, async (t) => {
-      const cluster = new SimCluster({ seed: 2, runtimeTellsChanges });
+      const cluster = new SimCluster({ seed: 2, runtimeSendsEvents });
       const node = cluster.node();
       node.put('a.yaml', podOf('a', { containers: { c: 'run=5s,exit=1' } }));
       const died = () => node.containers().at(-1)?.finishedAt ?? null;
@@ -62,7 +62,7 @@ for (const [what, by] of steps) {
     });
 
     t.test(`${what}, ${how}: a deadline comes when it comes`, async (t) => {
-      const cluster = new SimCluster({ seed: 3, runtimeTellsChanges });
+      const cluster = new SimCluster({ seed: 3, runtimeSendsEvents });
       const node = cluster.node();
       node.put('a.yaml', podOf('a', { uid: 'a', spec: { activeDeadlineSeconds: 300 } }));
       cluster.run(100 * second);
@@ -75,7 +75,7 @@ for (const [what, by] of steps) {
     });
 
     t.test(`${what}, ${how}: a probe waits for its initial delay`, async (t) => {
-      const cluster = new SimCluster({ seed: 4, runtimeTellsChanges });
+      const cluster = new SimCluster({ seed: 4, runtimeSendsEvents });
       const node = cluster.node();
       const probe = { httpGet: { port: 80 }, initialDelaySeconds: 30, periodSeconds: 1, failureThreshold: 1 };
       node.put('a.yaml', podOf('a', { uid: 'a', spec: { containers: [{ name: 'c', image: 'i', readinessProbe: probe }] } }));

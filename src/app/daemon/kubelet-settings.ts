@@ -37,7 +37,7 @@ export function kubeletSettings(
   loaded: LoadedConfiguration,
   profile: DaemonProfile,
   nodeName: string,
-  runtimeTellsChanges: boolean,
+  runtimeSendsEvents: boolean,
   node: NodeSettings | null,
   credentialProviders: readonly CredentialProvider[],
   host: {
@@ -65,7 +65,7 @@ export function kubeletSettings(
       containerLogLinks: profile.containerLogLinks,
       runtimeRequestTimeout: micros(c.runtimeRequestTimeout),
       relistPeriod,
-      runtimeTellsChanges,
+      runtimeSendsEvents,
       syncFrequency: micros(takenPeriod(c, 'syncFrequency')),
       maxContainerRestartPeriod: maximum === null ? null : micros(maximum),
       containerGc: {

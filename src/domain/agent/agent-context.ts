@@ -240,12 +240,12 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string, annotations: Readonly<Record<string, string>> = {}): void {
     const involvedObject = containerName === null ? podReference(pod) : containerReference(pod, containerName);
     const record = { involvedObject, type, reason, message };
-    this.turn.tell('events.record', Object.keys(annotations).length === 0 ? record : { ...record, annotations });
+    this.turn.emit('events.record', Object.keys(annotations).length === 0 ? record : { ...record, annotations });
   }
 
   claimEvent({ metadata }: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {
     const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
-    this.turn.tell('events.record', { involvedObject: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion }, type, reason, message });
+    this.turn.emit('events.record', { involvedObject: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion }, type, reason, message });
   }
 
   nodeWarning(reason: string, message: string): void {
@@ -254,7 +254,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
 
   nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void {
     const { nodeName } = this.state.settings;
-    this.turn.tell('events.record', { involvedObject: { kind: 'Node', name: nodeName, uid: nodeName }, type, reason, message });
+    this.turn.emit('events.record', { involvedObject: { kind: 'Node', name: nodeName, uid: nodeName }, type, reason, message });
   }
 
   podCgroupSet({ uid }: SyncRun): void {

@@ -263,7 +263,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts, { n
     workers: newPodWorkers(),
     runs: new Map(),
     awaitingStatus: new Map(),
-    pleg: newPleg(plegEventQueueCapacity, settings.runtimeTellsChanges ? eventedHealthThreshold : healthThreshold),
+    pleg: newPleg(plegEventQueueCapacity, settings.runtimeSendsEvents ? eventedHealthThreshold : healthThreshold),
     cache: newPodCache(),
     relist: { listing: false, again: false, looks: new Map(), requests: new Map(), failures: new Map(), denied: new Map(), failedLists: 0, newest: null },
     prepared: { pods: new Map(), lookPlanned: false, lookAskedAt: null },

@@ -38,7 +38,7 @@ export interface AgentSettings {
   /** From the end of one relist to the beginning of the next, on a runtime without events. */
   readonly relistPeriod: Micros;
   /** The runtime sends events: relisting is only the safety net. */
-  readonly runtimeTellsChanges: boolean;
+  readonly runtimeSendsEvents: boolean;
   /** How often a pod is synced when nothing happens. */
   readonly syncFrequency: Micros;
   /** Longest back-off between restarts of a container; null: the default. */
@@ -96,7 +96,7 @@ export const defaultSettings: AgentSettings = {
   sources: ['file'],
   runtimeRequestTimeout: 120_000_000,
   relistPeriod: 1_000_000,
-  runtimeTellsChanges: false,
+  runtimeSendsEvents: false,
   syncFrequency: 60_000_000,
   maxContainerRestartPeriod: null,
   containerGc: { minAge: 0, maxPerPodContainer: 1, maxContainers: -1 },

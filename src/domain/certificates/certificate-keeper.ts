@@ -364,7 +364,7 @@ class Step {
     if (!(isExpired || isLacking)) return;
     const what = isExpired ? 'The currently active client certificate has expired' : 'No valid client certificate is found';
     if (state.serverHealthy) {
-      turn.tell('certificates.giveUp', { reason: `${what} and the server is responsive, exiting.` });
+      turn.emit('certificates.giveUp', { reason: `${what} and the server is responsive, exiting.` });
       state.gaveUp = true;
     }
   }

@@ -67,7 +67,7 @@ const observedTimesShape = recordOf({ text: nullable(text), bootId: text, booted
 const userNamespacesShape = recordOf({ idsPerPod: wholeNumber(1, 2 ** 32), firstId: wholeNumber(1, 2 ** 32), slots: wholeNumber(1, 2 ** 32) });
 const settingsFields = {
   ...{ nodeName: text, nodeIps: listOf(text), podLogsDirectory: text, containerLogLinks: nullable(text), apiserver: flag },
-  ...{ runtimeRequestTimeout: duration, relistPeriod: duration, runtimeTellsChanges: flag, syncFrequency: duration, maxContainerRestartPeriod: nullable(duration) },
+  ...{ runtimeRequestTimeout: duration, relistPeriod: duration, runtimeSendsEvents: flag, syncFrequency: duration, maxContainerRestartPeriod: nullable(duration) },
   containerGc: recordOf({ minAge: integer, maxPerPodContainer: integer, maxContainers: integer }),
   ...{ logRotation: nullable(rotationShape), images: imagesShape, imageGc: imageGcShape, podCidr: text, userNamespaces: userNamespacesShape, cgroupsPerQos: flag },
   nodeCgroups: recordOf({ pods: recordOf({}), hugePageBytes: listOf(bigInteger), reservedMemoryPercent: nullable(integer), allocatableMemoryBytes: bigInteger }),

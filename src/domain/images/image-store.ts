@@ -37,7 +37,7 @@ export function recordsListed(context: ImageContext, { slot, outcome }: ReplyFor
   records.pending--;
   if (!outcome.ok) records.problem = outcome.error.message;
   else if (slot === 'pulling') takeIntentFiles(records, outcome.value);
-  else for (const record of takeRecordFiles(records, outcome.value)) turn.tell('pullRecords.write', fileOf(record));
+  else for (const record of takeRecordFiles(records, outcome.value)) turn.emit('pullRecords.write', fileOf(record));
   if (records.pending > 0) return;
   const waiting = records.waiting.splice(0);
   if (records.problem !== null) {
@@ -60,8 +60,8 @@ export function imagesListed(context: ImageContext, { outcome }: ReplyFor<AgentO
   }
   for (const { image, record } of settleInterrupted(records, outcome.value, turn.wall, context.imageSettings.verification)) {
     keepRecord(records, record.imageRef, record);
-    turn.tell('pullRecords.write', fileOf(record));
+    turn.emit('pullRecords.write', fileOf(record));
     records.intentFiles.delete(image);
-    turn.tell('pullRecords.remove', { kind: 'pulling', name: pullRecordFileName(image) });
+    turn.emit('pullRecords.remove', { kind: 'pulling', name: pullRecordFileName(image) });
   }
 }

@@ -46,7 +46,7 @@ export function checkRecords(run: ImageRun, imageRef: string, context: ImageCont
   }
   if (!verdict.mustPull && verdict.update !== null) {
     keepRecord(records, imageRef, verdict.update);
-    context.turn.tell('pullRecords.write', fileOf(verdict.update));
+    context.turn.emit('pullRecords.write', fileOf(verdict.update));
   }
   countCheck(records, verdict.why);
   return { kind: 'records', mustPull: verdict.mustPull };
@@ -113,7 +113,7 @@ export function concludePull({ request, imageRef }: ImageRun, recorded: boolean,
   if (!recorded) images.records.records.delete(imageRef);
   if (imageSettings.verification === null || !pullConcluded(images.records.counts, request.image, recorded)) return;
   images.records.intentFiles.delete(request.image);
-  turn.tell('pullRecords.remove', { kind: 'pulling', name: pullRecordFileName(request.image) });
+  turn.emit('pullRecords.remove', { kind: 'pulling', name: pullRecordFileName(request.image) });
 }
 
 export function recordPulled(run: ImageRun, imageRef: string, used: TrackedCredentials | null, context: ImageContext): EnsureImageReply | null {

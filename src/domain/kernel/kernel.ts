@@ -64,7 +64,7 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
     if (typeof from === 'number') return;
     for (const [id, command] of from.pending) this.pending.set(id, command);
     for (const [address, at] of from.wakes) this.wakes.set(address, at);
-    this.turn.goOn(from);
+    this.turn.resumeFrom(from);
     this.lastNow = from.lastNow;
     this.steps = from.steps;
   }
@@ -134,7 +134,7 @@ class KernelTurn<Ops> implements Turn<Ops> {
     private readonly wakes: WakeQueue,
   ) {}
 
-  goOn({ draws, lines, nextId }: KernelData<Ops>): void {
+  resumeFrom({ draws, lines, nextId }: KernelData<Ops>): void {
     for (const [id, command] of this.pending) this.slots.set(slotText(command.address, command.slot), id);
     for (const [key, purposes] of draws) this.draws.set(key, new Map(purposes));
     for (const [kind, line] of lines) this.lines.set(kind, line);
@@ -166,7 +166,7 @@ class KernelTurn<Ops> implements Turn<Ops> {
     this.send(command);
   }
 
-  tell<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void {
+  emit<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void {
     this.send({ id: this.nextId++, op, address: noAddress, slot: '', request, timeoutMicros: null, answered: false } as Command<Ops>);
   }
 

@@ -67,7 +67,7 @@ export interface Turn<Ops> {
   /** Sends a command whose answer comes back to `address` and `slot`. Asking while that slot is in flight is a failed assertion. */
   ask<Name extends keyof Ops>(op: Name, address: Address, slot: string, request: CommandFor<Ops, Name>['request'], timeoutMicros?: Micros | null): void;
   /** Sends a command without waiting for its answer. */
-  tell<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void;
+  emit<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void;
   /** Cancels a command in flight for that slot, if any. The answer still comes. */
   cancel(address: Address, slot: string): void;
   /** Whether a command of that slot is in flight. */

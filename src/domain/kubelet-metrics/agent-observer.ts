@@ -111,7 +111,7 @@ export class AgentObserver {
   private countLost(input: Input<KubeletEvent, KubeletOperations>): void {
     const lost = (source: string) => this.watching?.metrics.count('kubelet_ts_lost_notices_total', { source });
     // Without runtime events the same event triggers a plain relist.
-    if (input.type === 'runtimeChangesLost' && this.watching?.state.agent.settings.runtimeTellsChanges === true) lost('runtime');
+    if (input.type === 'runtimeChangesLost' && this.watching?.state.agent.settings.runtimeSendsEvents === true) lost('runtime');
     if (input.type === 'manifests-changed' && (input as { readonly events: readonly { readonly kind: string }[] }).events.some(({ kind }) => kind === 'lost')) lost('manifests');
   }
 }

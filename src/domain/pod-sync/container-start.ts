@@ -316,7 +316,7 @@ function started(start: ContainerStart, run: SyncRun, context: SyncContext): voi
   if (containerLogLinks === null) return;
   const link = legacyLogSymlink(start.containerId, name, run.pod.metadata.name, run.pod.metadata.namespace ?? '');
   const target = `${podLogsDirectory}/${podLogDirectoryName(run.pod)}/${containerLogPath(name, start.restartCount)}`;
-  context.turn.tell('podLogs.link', { link: `${containerLogLinks}${link.slice(link.lastIndexOf('/'))}`, target });
+  context.turn.emit('podLogs.link', { link: `${containerLogLinks}${link.slice(link.lastIndexOf('/'))}`, target });
 }
 
 /** Begins the hook or ends its sleep; without a hook the container has started. */

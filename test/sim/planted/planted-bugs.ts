@@ -82,7 +82,7 @@ function evictsAnyPod(): (state: KubeletState) => KubeletMachine {
     after({ agent }, turn, input) {
       if (!isReplyTo(input, 'containers.start')) return;
       for (const [uid, { metadata }] of agent.pods.pods)
-        turn.tell('events.record', { involvedObject: { kind: 'Pod', uid, name: metadata.name, namespace: 'default' }, type: 'Warning', reason: 'Evicted', message: 'no reason' });
+        turn.emit('events.record', { involvedObject: { kind: 'Pod', uid, name: metadata.name, namespace: 'default' }, type: 'Warning', reason: 'Evicted', message: 'no reason' });
     },
   });
 }

@@ -166,7 +166,7 @@ function tryResize(context: AllocationManagerContext, uid: string, trigger: Retr
   return infeasible === null && allocation.desired.has(uid);
 }
 
-function defer(context: AllocationManagerContext, pod: Pod, reason: 'Deferred' | 'Infeasible', told: string, message: string): void {
+function defer(context: AllocationManagerContext, pod: Pod, reason: 'Deferred' | 'Infeasible', headline: string, message: string): void {
   const { allocation } = context.state;
   const uid = uidOf(pod);
   const generation = pod.metadata.generation ?? 0;
@@ -175,7 +175,7 @@ function defer(context: AllocationManagerContext, pod: Pod, reason: 'Deferred' |
   setConditions(allocation, uid, after);
   if (!isNews(before.pending, after.pending)) return;
   const event = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';
-  context.event(pod, null, 'Warning', event, resizeMessage(told, pod, allocation.gates, generation));
+  context.event(pod, null, 'Warning', event, resizeMessage(headline, pod, allocation.gates, generation));
 }
 
 function grant(context: AllocationManagerContext, pod: Pod, before: ResizeConditions, trigger: RetryTrigger): void {

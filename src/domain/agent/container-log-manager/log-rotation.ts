@@ -201,7 +201,7 @@ function finish(context: ContainerLogManagerContext, containerId: string, { podU
   // The collection has skipped this container.
   if (!isRunning(context, podUid, containerId)) requestCollection(state);
   // A pod's own sync doesn't wait for the rotation when it removes a container with its logs.
-  if (!isAside(state, podUid) && stateOf(context, podUid, containerId) === null) turn.tell('podLogs.removeContainerLogs', { logPaths: [path], links: [] });
+  if (!isAside(state, podUid) && stateOf(context, podUid, containerId) === null) turn.emit('podLogs.removeContainerLogs', { logPaths: [path], links: [] });
 }
 
 function runningLogs({ state }: ContainerLogManagerContext): WaitingLog[] {

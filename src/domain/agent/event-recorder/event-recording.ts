@@ -22,7 +22,7 @@ export function recorderWoken({ state: { eventRecorder }, turn }: EventRecorderC
 
 /** An event about the agent's own Node. */
 export function recordNodeEvent({ state, turn }: AgentContext, event: Omit<EventRecord, 'involvedObject'>): void {
-  turn.tell('events.record', { ...event, involvedObject: { apiVersion: 'v1', kind: 'Node', name: state.settings.nodeName } });
+  turn.emit('events.record', { ...event, involvedObject: { apiVersion: 'v1', kind: 'Node', name: state.settings.nodeName } });
 }
 
 /** null: the Node is not known yet. */
@@ -54,8 +54,8 @@ export class RecordingTurn implements Turn<AgentOperations> {
     this.inner.ask(op, address, slot, request, timeoutMicros);
   }
 
-  tell<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request']): void {
-    this.inner.tell(op, request);
+  emit<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request']): void {
+    this.inner.emit(op, request);
     if (op === 'events.record') this.record(request as Extract<Command<AgentOperations>, { readonly op: 'events.record' }>['request']);
   }
 

@@ -234,7 +234,7 @@ function removeRecord({ state, turn }: ImageGCContext, text: string): void {
   const remaining = new Set([...present.values()].flatMap(({ id, repoDigests }) => [id, ...repoDigests]));
   if (!isPullRecordGarbage(record, remaining, began)) return;
   forgetPullRecord(state, record.imageRef);
-  turn.tell('pullRecords.remove', { kind: 'pulled', name: pullRecordFileName(record.imageRef) });
+  turn.emit('pullRecords.remove', { kind: 'pulled', name: pullRecordFileName(record.imageRef) });
 }
 
 /** Pods whose containers in the runtime are not known. */

@@ -73,7 +73,7 @@ export function planObservedTimes(context: ObservedTimesContext): void {
   if (takeChanges(state)) observed.revision++;
   if (file.onDisk === observed.revision) return;
   observed.nextAt = turn.now + pause;
-  if (isComplete(state)) observed.upTo = settings.runtimeTellsChanges ? turn.now : cache.globalTime;
+  if (isComplete(state)) observed.upTo = settings.runtimeSendsEvents ? turn.now : cache.globalTime;
   const { bootId, bootedAt } = settings.observedTimes;
   const text = writeObservedTimes(bootId, observed.upTo === null ? null : Math.max(0, observed.upTo - bootedAt), observed.texts);
   writeStateFile(file, observed.revision, text, turn);

@@ -65,7 +65,7 @@ function takeLook(context: PlegContext, { uid, askedAt, found }: PodRelist): voi
     context.state.relist.requests.set(uid, context.turn.now);
     return;
   }
-  if (noteDenied(context, uid, found) && context.state.settings.runtimeTellsChanges) planRelist(context, context.state.settings.relistPeriod);
+  if (noteDenied(context, uid, found) && context.state.settings.runtimeSendsEvents) planRelist(context, context.state.settings.relistPeriod);
   if (found !== null) noteMoments(cache, found, context.turn);
   const outcome = podRelisted(pleg, cache, listing, found?.observedAt ?? askedAt, context.turn.now);
   take(context, outcome.inspect.length === 0 ? outcome : inspected(pleg, cache, uid, found));
@@ -96,7 +96,7 @@ function take(context: PlegContext, outcome: RelistOutcome): void {
   const { state } = context;
   for (const uid of outcome.inspect) requestInspection(context, uid);
   if (outcome.globalTimeAdvanced) {
-    planRelist(context, state.settings.runtimeTellsChanges ? safetyNetPeriod : state.settings.relistPeriod);
+    planRelist(context, state.settings.runtimeSendsEvents ? safetyNetPeriod : state.settings.relistPeriod);
     resumeAwaiting(context, null);
   } else {
     for (const uids of [outcome.updated, outcome.deleted, outcome.observed]) if (uids.length > 0) resumeAwaiting(context, uids);

@@ -14,7 +14,7 @@ export function takePodSet(context: PodConfigContext, { source, pods }: Pick<Ext
   const run = adopted(context, source, pods);
   if (run === null) return;
   const { deliveries, events } = mergeSet(context.state.config, source, run, context.turn.wall);
-  for (const event of events) context.turn.tell('events.record', event);
+  for (const event of events) context.turn.emit('events.record', event);
   deliver(context, deliveries);
 }
 

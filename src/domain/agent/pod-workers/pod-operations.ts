@@ -181,7 +181,7 @@ function finish(context: PodWorkersContext, run: SyncRun, effects: PodWorkerEffe
   if (result.error !== null && result.error.kind !== 'cancelled') logFailedSync(context, run.pod, result.error.message);
   runFinished(state.workers, run.uid, result, turn.now, effects);
   // A failed call may leave a container that never ran, for which a runtime needn't send an event. A polled one shows it within a second.
-  if (state.settings.runtimeTellsChanges && run.results.some(hasFailed)) planPodRelist(context, run.uid);
+  if (state.settings.runtimeSendsEvents && run.results.some(hasFailed)) planPodRelist(context, run.uid);
   if (run.operation.op !== 'syncPod') noteRunEnded(context, run.uid);
   // Status writes held back while containers could run may be sent now.
   if (run.operation.op !== 'syncPod') {

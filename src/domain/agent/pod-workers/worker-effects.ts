@@ -97,7 +97,7 @@ function awaitStatus(context: PodWorkersContext, uid: string, newerThan: Micros,
   const cached = readPodCacheIfNewer(context.state.cache, uid, newerThan);
   if (cached === null) {
     context.state.awaitingStatus.set(uid, newerThan);
-    if (context.state.settings.runtimeTellsChanges) requestPodRelist(context, uid);
+    if (context.state.settings.runtimeSendsEvents) requestPodRelist(context, uid);
     return;
   }
   runStatusRead(context.state.workers, uid, cached.kind === 'failed' ? cached.error.message : null, context.turn.now, effects);

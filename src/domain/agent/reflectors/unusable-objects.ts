@@ -16,5 +16,5 @@ export function reportUnusable({ turn }: ReflectorsContext, { name: reflector, s
   const reference = { kind, name, ...(apiVersion === null ? {} : { apiVersion }), ...(namespace === null ? {} : { namespace }) };
   const version = { ...(uid === null ? {} : { uid }), ...(resourceVersion === null ? {} : { resourceVersion }) };
   const message = `Error decoding ${kind} ${shownName} from the API, ignoring this version of it: ${problem}`;
-  turn.tell('events.record', { involvedObject: { ...reference, ...version }, type: 'Warning', reason: 'FailedValidation', message });
+  turn.emit('events.record', { involvedObject: { ...reference, ...version }, type: 'Warning', reason: 'FailedValidation', message });
 }

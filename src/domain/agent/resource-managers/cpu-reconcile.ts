@@ -62,7 +62,7 @@ function pass(context: ResourceManagersContext, alignment: AlignmentState): void
     reconcile.waiting.set(item.containerId, { podUid: item.pod.metadata.uid ?? '', containerName: item.containerName, cpus: item.cpus, replaced: false });
   }
   if (items.some((item) => mayRun(state, item)) || hasLeavers(state, alignment)) retry(context, alignment);
-  tell(context, alignment);
+  requestUpdates(context, alignment);
 }
 
 /** Missing in the status, but running: its last update may be outdated. */
@@ -84,7 +84,7 @@ function retry({ state, turn }: ResourceManagersContext, { reconcile }: Alignmen
   turn.wakeAt(cpuReconcileAddress, reconcile.retryAt);
 }
 
-function tell({ state, turn }: ResourceManagersContext, { reconcile }: AlignmentState): void {
+function requestUpdates({ state, turn }: ResourceManagersContext, { reconcile }: AlignmentState): void {
   for (const [containerId, item] of reconcile.waiting) {
     if (reconcile.updating.size >= updatesAtOnce) return;
     reconcile.waiting.delete(containerId);
@@ -113,6 +113,6 @@ export function cpuUpdateReplied(context: ResourceManagersContext, containerId: 
       err: message,
     });
   }
-  tell(context, alignment);
+  requestUpdates(context, alignment);
   if (reconcile.updating.size === 0 && reconcile.failed) retry(context, alignment);
 }

@@ -279,5 +279,5 @@ export function asideInspected({ state, turn }: SetAsideContext, uid: string, { 
 }
 
 function podEvent({ turn }: SetAsideContext, { namespace, name, uid }: SetAsidePod, type: 'Normal' | 'Warning', reason: string, message: string): void {
-  turn.tell('events.record', { involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid }, type, reason, message });
+  turn.emit('events.record', { involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid }, type, reason, message });
 }

@@ -72,7 +72,7 @@ export function syncPods(sender: AgentContext, uids: Iterable<string>): void {
 /** Processes waiting work: resumes runs, and dispatches new changes if the gate is open. */
 export function drain(sender: AgentContext): void {
   const context = asSyncLoop(sender);
-  goOn(context);
+  resumeWaitingPods(context);
   const { backlog } = context.state;
   if (backlog.deliveries.length === 0 && backlog.syncs.size === 0) return;
   // What pods were granted is read from disk at the start.
@@ -109,7 +109,7 @@ function isRefused({ state: { admission, workers } }: SyncLoopContext, uid: stri
 }
 
 /** Resumes runs and volumes whose condition is fulfilled: an image, data, a status. */
-export function goOn(context: SyncLoopContext): void {
+export function resumeWaitingPods(context: SyncLoopContext): void {
   const { backlog } = context.state;
   if (backlog.woken.size === 0 && !backlog.statusesCame) return;
   // Each may begin with the next image, and have it at once.
