@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { commentFindings, documentFindings, identifierCeilings, identifierFindings, literalFindings } from './tidy/language.js';
 import { arrowFindings } from './tidy/layers.js';
+import { ownershipFindings } from './tidy/ownership.js';
 import { purityFindings } from './tidy/purity.js';
 import { deadFindings, type Manifests, unusedExportFindings } from './tidy/reach.js';
 import { assertionFindings, assertionFloor, replyCastFindings } from './tidy/replies.js';
@@ -21,6 +22,7 @@ function findingsIn(source: SourceText): Finding[] {
   const forms = source.path === 'scripts/test-reporter.mjs' ? formFindings(source).filter(({ message }) => message !== 'no default export') : formFindings(source);
   return [
     ...arrowFindings(source),
+    ...ownershipFindings(source),
     ...purityFindings(source),
     ...sizeFindings(source),
     ...nameFindings(source.path),
@@ -133,6 +135,11 @@ const bad: readonly (readonly [path: string, text: string, message: RegExp])[] =
   ['src/adapters/a/b.ts', "import { Container } from 'inversify';", /only src\/app imports inversify/],
   ['src/adapters/a/b.ts', "import { c } from '../../ports/c';", /ends in \.js/],
   ['src/app/a.ts', "import { b } from 'kubelet-ts/sim';", /does not import itself by name/],
+  ['src/domain/agent/pleg/a.ts', "import { asHousekeeping } from '../housekeeping/slice.js';", /write access to the state of another part/],
+  ['src/app/a.ts', "import { plegState } from '../domain/agent/pleg/slice.js';", /write access to the state of another part/],
+  ['src/domain/agent/pleg/a.ts', "import { contextOf } from '../ownership.js';", /only slice\.ts of a part and agent\.ts take write access/],
+  ['src/domain/agent/pleg/a.ts', 'a(context as HousekeepingContext);', /a cast to write access: context as HousekeepingContext/],
+  ['src/domain/agent/pleg/a.ts', "a(context as ContextOf<'housekeeping'>);", /a cast to write access/],
   ['src/domain/a.ts', 'export const a = Date.now();', /Date\.now is banned/],
   ['src/domain/a.ts', 'export const a = new Date(0);', /new Date is banned/],
   ['src/sim/a.ts', 'export const a = Math.random();', /Math\.random is banned/],

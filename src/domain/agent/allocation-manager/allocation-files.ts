@@ -32,7 +32,8 @@ export function readAllocation({ state, turn }: AllocationManagerContext): void 
 /** At the end of a step. */
 export function planAllocationFiles(context: AllocationManagerContext): void {
   if (!isAllocationKnown(context.state.allocation)) return;
-  for (const key of names) plan(context, key);
+  plan(context, 'allocated');
+  plan(context, 'actuated');
 }
 
 function plan({ state, turn }: AllocationManagerContext, key: Name): void {

@@ -64,7 +64,7 @@ export function shutdownStepReplied(
 export function planNodeShutdown(context: NodeShutdownManagerContext): void {
   const { state, turn } = context;
   const { shutdown } = state;
-  if (shutdown.manager.run === null && shutdown.manager.retryAt === null) return;
+  if (shutdown.manager.run === null && (shutdown.manager.retryAt === null || shutdown.manager.retryAt === shutdown.plannedAt)) return;
   const decision = advanceManager(shutdown.manager, (pod) => isGone(context, pod), turn);
   decided(context, decision);
   if (decision.wakeAt === null || decision.wakeAt === shutdown.plannedAt) return;
