@@ -9,14 +9,14 @@ import { agentParts } from '../../src/domain/agent/parts.js';
 
 declare function ofHousekeeping(context: ContextOf<'housekeeping'>): void;
 
-export function writesOfAnother({ state }: ContextOf<'pleg'>): void {
+export function writesOfAnother({ state }: ContextOf<'pleg'>, { nodeFacts }: AgentView): void {
   state.relist.again = true;
   // @ts-expect-error a slice of another part is read-only
   state.housekeeping.dirty = true;
   // @ts-expect-error and so are its maps
   state.workers.records.delete('u');
   // @ts-expect-error a slice can't be replaced
-  state.nodeFacts = state.nodeFacts;
+  state.nodeFacts = nodeFacts;
 }
 
 export function withoutOwner(context: AgentContext, view: AgentView, pleg: ContextOf<'pleg'>): void {
