@@ -1,8 +1,9 @@
 // References in the user documentation exist: links and their anchors, paths of the tree, scripts of npm, commands of kubelet-ctl; and the README's
-// table has every command of the program.
+// table has every command of the program; ARCHITECTURE.md has every part of the agent with the slices that it owns.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import t from 'tap';
+import { agentParts } from '../src/domain/agent/parts.js';
 
 const root = join(import.meta.dirname, '..', '..');
 const pages = [
@@ -67,4 +68,78 @@ t.test('scripts and commands', async (t) => {
   }
   const listed = [...textOf('README.md').matchAll(/^\| `kubelet-ctl ([a-z-]+)/gm)].map(([, name = '']) => name);
   t.strictSame(listed.sort(), [...commands].sort());
+});
+
+/** Files of the tree below `src` and `test`, each with a slash before it. */
+const files = ['src', 'test'].flatMap((directory) => readdirSync(join(root, directory), { recursive: true }).map((path) => `/${directory}/${String(path)}`));
+const isFile = (named: string): boolean => files.some((path) => path.endsWith(`/${named}`) || path.endsWith(`/${named}.ts`));
+/** Documents name a file without the folders that follow from the text before it. */
+const unknownFiles = (text: string): string[] =>
+  [...text.matchAll(/`((?:[\w.-]+\/)*[\w.-]+\.ts|agent\/[\w./-]+)`/g)].map(([, path = '']) => path).filter((path) => !isPattern(path) && !isFile(path) && !isThere(path));
+
+t.test('files that ARCHITECTURE.md and CONTRIBUTING.md name', async (t) => {
+  for (const page of ['ARCHITECTURE.md', 'CONTRIBUTING.md']) t.strictSame(unknownFiles(textOf(page)), [], page);
+  t.strictSame(unknownFiles('`agent/cluster` has `pleg/relist.ts` and `pleg/no-such.ts`'), ['agent/cluster', 'pleg/no-such.ts']);
+});
+
+const cellsOf = (row: string): string[] =>
+  row
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+const namesIn = (cell: string): string[] => [...cell.matchAll(/`([\w.-]+)\/?`/g)].map(([, name = '']) => name);
+
+/** The slices that an interface of ownership.ts gives to an owner. */
+function slicesOf(owner: string): string[] {
+  const source = textOf('src/domain/agent/ownership.ts');
+  return [
+    ['SliceOwners', ''],
+    ['ApiSliceOwners', 'api.'],
+  ].flatMap(([name = '', prefix = '']) => {
+    const [, body = ''] = new RegExp(`interface ${name} \\{(.*?)\\n\\}`, 's').exec(source) ?? [];
+    return [...body.matchAll(/^ {2}(\w+): '(\w+)';/gm)].flatMap(([, slice = '', by]) => (by === owner ? [prefix + slice] : []));
+  });
+}
+
+interface ModuleRow {
+  readonly folder: string;
+  readonly parts: readonly string[];
+  readonly slices: readonly string[];
+}
+
+const agentFolder = 'src/domain/agent';
+const inOrder = (rows: readonly ModuleRow[]): ModuleRow[] => rows.toSorted((a, b) => (a.folder < b.folder ? -1 : 1));
+
+function moduleRows(text: string): ModuleRow[] {
+  const [, table = ''] = text.split('\n## Modules of the kubelet\n');
+  const rows =
+    table
+      .split('\n## ')[0]
+      ?.split('\n')
+      .filter((line) => line.startsWith('|')) ?? [];
+  return rows.slice(2).flatMap((line) => {
+    const [, parts = '', folder = '', slices = ''] = cellsOf(line);
+    if (folder === '' && slices === '') return [];
+    return { folder: namesIn(folder).join(), parts: parts.startsWith('none') ? [] : namesIn(parts).sort(), slices: namesIn(slices) };
+  });
+}
+
+t.test('the table of modules has each part, folder and slice of the agent', async (t) => {
+  const folders = readdirSync(join(root, agentFolder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const expected = folders.map(({ name }) => {
+    const path = (file: string): string => join(agentFolder, name, file);
+    const owner = /(?:ContextOf|StateOf)<'(\w+)'>/.exec(textOf(path('slice.ts')))?.[1] ?? '';
+    const parts = existsSync(join(root, path('part.ts'))) ? [...textOf(path('part.ts')).matchAll(/AgentPart<'\w+'> = \{\s*name: '(\w+)'/g)].map(([, part = '']) => part) : [];
+    return { folder: name, parts: parts.sort(), slices: slicesOf(owner) };
+  });
+  expected.push({ folder: '', parts: [], slices: slicesOf('agent') });
+  t.strictSame(inOrder(moduleRows(textOf('ARCHITECTURE.md'))), inOrder(expected));
+  t.strictSame(expected.flatMap(({ parts }) => parts).sort(), agentParts.map(({ name }) => name).sort());
+  t.strictSame(
+    expected.map(({ slices }) => slices.length > 0),
+    expected.map(() => true),
+    'each folder owns a slice',
+  );
+  const row = { folder: 'a-manager', parts: ['a', 'b'], slices: ['c', 'api.d'] };
+  t.strictSame(moduleRows('\n## Modules of the kubelet\n| m | p | f | s | r |\n|---|---|---|---|---|\n| `m.go` | `b`, `a` | `a-manager/` | `c`, `api.d` | |\n'), [row]);
 });

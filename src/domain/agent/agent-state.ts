@@ -1,26 +1,4 @@
-// The complete state of one node's agent, as data. Ownership:
-//
-// | part           | written by                | read by                                |
-// |----------------|---------------------------|----------------------------------------|
-// | pods           | config deliveries         | everything                             |
-// | workers        | worker effects            | handlers, housekeeping, collection     |
-// | runs           | pod operations            | replies of the address `pod/<uid>`     |
-// | pleg, cache    | relist                    | workers, status, housekeeping          |
-// | statuses       | pod operations            | queries, admission                     |
-// | observed       | its own module            | nothing else: it is written down       |
-// | readiness      | runtime polls             | the gate of the loop                   |
-// | probes         | probe workers             | status, pod actions                    |
-// | api            | api objects               | pod sources, environment, admission    |
-// | volumes        | the volume manager        | pod operations, node status            |
-// | plugins        | the plugin manager        | volumes of CSI drivers                 |
-// | userNamespaces | pod operations, orphans   | pod operations                         |
-// | images         | the image manager         | container starts, image collection     |
-// | eviction       | the eviction loop         | admission, the Node's conditions       |
-// | allocation     | admission, resizes, syncs | the index, admission, status, files    |
-// | alignment      | admission, the managers   | container starts, CPU sets, state files |
-// | dra            | claim tasks               | pod operations, container starts       |
-// | shutdown       | the shutdown manager      | admission, the Node's conditions       |
-// | setAside       | its own module            | the sync loop, cleaning up, queries    |
+// The complete state of one node's agent, as data. Each slice has one owner, which alone writes it: see ownership.ts.
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
