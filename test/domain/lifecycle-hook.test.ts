@@ -1,11 +1,9 @@
 // Lifecycle hooks: what is asked, and what an end means; above all the hook over TLS that meets plain HTTP.
 import t from 'tap';
-import type { Reply } from '../../src/domain/kernel/machine.js';
-import { beginHook, hookAnswered } from '../../src/domain/pod-sync/lifecycle-hook.js';
+import { beginHook, type HookReply, hookAnswered } from '../../src/domain/pod-sync/lifecycle-hook.js';
 import type { SyncContext } from '../../src/domain/pod-sync/sync-context.js';
 import type { LifecycleHandler } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
-import type { AgentOperations } from '../../src/ports/outbound/outbound-ports.js';
 import type { HttpGetAnswer } from '../../src/ports/outbound/probing.js';
 
 const pod: Pod = { metadata: { name: 'a', namespace: 'n', uid: 'u' }, spec: { containers: [{ name: 'c', ports: [{ name: 'web', containerPort: 8443 }] }] } };
@@ -28,10 +26,10 @@ function begun(handler: LifecycleHandler, podIp = '10.0.0.9', inFlight = false) 
   return { ...noted, hook: beginHook({ pod, containerName: 'c', containerId: 'id', kind: 'preStop', handler, podIp }, noted.context) };
 }
 
-const answer = (value: HttpGetAnswer): Reply<AgentOperations> =>
-  ({ type: 'reply', id: 1, op: 'probing.http', address: { machine: 'hook', key: 'u' }, slot: 'preStop/id', outcome: { ok: true, value } }) as Reply<AgentOperations>;
+const answer = (value: HttpGetAnswer): HookReply =>
+  ({ type: 'reply', id: 1, op: 'probing.http', address: { machine: 'hook', key: 'u' }, slot: 'preStop/id', outcome: { ok: true, value } }) as HookReply;
 const plain = answer({ kind: 'failed', error: 'Get "https://10.0.0.9:8443/bye": http: server gave HTTP response to HTTPS client', plainHttp: true });
-const said = (statusCode: number): Reply<AgentOperations> => answer({ kind: 'answered', statusCode, body: '', bodyReadError: null });
+const said = (statusCode: number): HookReply => answer({ kind: 'answered', statusCode, body: '', bodyReadError: null });
 
 t.test('what is asked', async (t) => {
   t.strictSame(begun({ exec: { command: ['a', '$(B)'] } }).asked, [['containers.execSync', 'preStop/id', { containerId: 'id', command: ['a', '$(B)'], timeoutSeconds: 0 }, null]]);

@@ -11,7 +11,7 @@ import type { RunResult } from '../pod-workers/run-pod.js';
 import { type ActionResult, errorOfResults, retryTimes } from './action-result.js';
 import { applyPostStartReply, leaveStartImage } from './container-start.js';
 import { leaveImageVolumes } from './image-volumes.js';
-import { hookAddress, hookSlot } from './lifecycle-hook.js';
+import { type HookReply, hookAddress, hookSlot } from './lifecycle-hook.js';
 import { applyPreStopReply } from './pod-kill.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import { killOf, type SyncRun } from './sync-run.js';
@@ -47,7 +47,7 @@ export function runReplied(run: SyncRun, reply: Reply<AgentOperations>, context:
 }
 
 /** Handles an answer to one of the pod's hooks; true if the run has ended. Ignores answers to abandoned hooks. */
-export function hookReplied(run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): boolean {
+export function hookReplied(run: SyncRun, reply: HookReply, context: SyncContext): boolean {
   const step = run.steps[0];
   const kill = killOf(step);
   if (kill !== null) applyPreStopReply(kill, reply, context);

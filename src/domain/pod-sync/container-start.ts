@@ -17,16 +17,15 @@
 // | start        | containers.start             | postStart     |
 // | postStart    | (the hook, if there is one)  | done, or kill |
 // | kill         | (the container's kill)       | failed        |
+
 import type { Micros } from '../../ports/micros.js';
 import type { ResourceRequirements } from '../../ports/model/container.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { decideCrashLoop } from '../backoff/crash-loop-backoff.js';
 import type { PullProblem } from '../backoff/image-pull-backoff.js';
 import type { ContainerRequest } from '../containers/container-config.js';
 import { skippedEnvFromKeys } from '../containers/env-from-names.js';
 import { defaultPullPolicy } from '../images/pull-policy.js';
-import { unreachable } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
+import { assert, unreachable } from '../kernel/assert.js';
 import { findContainerStatus } from '../status/runtime-lookup.js';
 import { goQuote } from '../values/go-text.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
@@ -35,10 +34,11 @@ import type { ContainerStart } from './container-start-state.js';
 import { askEnvFiles, envFileSources, takeEnvFiles } from './env-file-reading.js';
 import { areEnvObjectsRead, envObjectsOf } from './env-objects.js';
 import { imageVolumeFailure, imageVolumesOf, lastEnd } from './image-volumes.js';
-import { beginHook, hookAnswered } from './lifecycle-hook.js';
+import { beginHook, type HookReply, hookAnswered } from './lifecycle-hook.js';
 import { applyPodKillReply, beginContainerKills, decidePodKill } from './pod-kill.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
 import { arePullSecretsRead } from './pull-secrets.js';
+import type { StepReplies } from './step-kind.js';
 import { applySubPathReply, decideSubPaths } from './sub-path-preparation.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
@@ -118,55 +118,54 @@ export function isStartWaiting({ phase }: ContainerStart): boolean {
   return phase === 'secrets' || phase === 'image' || phase === 'postStart' || phase === 'kill' || phase === 'objects' || phase === 'pinning';
 }
 
-export function applyContainerStartReply(start: ContainerStart, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
-  if (start.phase === 'kill' && start.kill !== null) {
-    applyPodKillReply(start.kill, run.uid, reply, context);
-    return;
-  }
-  switch (reply.op) {
-    case 'images.status':
-      start.imageStatus = reply.outcome.ok ? reply.outcome.value : null;
-      // Without the image's user, the container would run as root.
-      if (start.imageStatus !== null) start.phase = afterImage(start, run);
-      else fail(start, run, 'CreateContainerConfigError', reply.outcome.ok ? `image ${goQuote(start.container.image ?? '')} not found` : reply.outcome.error.message, context);
-      return;
-    case 'podLogs.nextRestartCount':
-      start.restartCount = reply.outcome.ok ? reply.outcome.value : 0;
-      start.phase = 'hosts';
-      return;
-    case 'podDirectories.writeHosts':
-      if (reply.outcome.ok) start.phase = 'files';
-      else fail(start, run, 'CreateContainerConfigError', reply.outcome.error.message, context);
-      return;
-    case 'podDirectories.prepareContainer':
-      if (reply.outcome.ok) {
-        start.terminationFile = reply.outcome.value.terminationFile;
-        start.phase = 'objects';
-      } else fail(start, run, 'CreateContainerConfigError', reply.outcome.error.message, context);
-      return;
-    case 'podVolumes.readFiles': {
-      const failure = takeEnvFiles(start, run, reply, context);
-      if (failure !== null) fail(start, run, 'CreateContainerConfigError', failure, context);
-      return;
-    }
-    case 'subPaths.look':
-    case 'subPaths.compare':
-    case 'subPaths.carryOut': {
-      const failure = applySubPathReply(start, reply, context);
-      if (failure !== null) fail(start, run, 'CreateContainerConfigError', failure, context);
-      return;
-    }
-    case 'containers.create':
-      if (reply.outcome.ok) created(start, run, reply.outcome.value.containerId, context);
-      else fail(start, run, 'CreateContainerError', reply.outcome.error.message, context);
-      return;
-    case 'containers.start':
-      if (reply.outcome.ok) started(start, run, context);
-      else fail(start, run, 'RunContainerError', reply.outcome.error.message, context);
-      return;
-    default:
-      return;
-  }
+export const containerStartReplies: StepReplies<ContainerStart> = {
+  'images.status': (start, run, { outcome }, context) => {
+    assert(start.phase === 'user', 'an image was looked up before it was present', run.uid);
+    start.imageStatus = outcome.ok ? outcome.value : null;
+    // Without the image's user, the container would run as root.
+    if (start.imageStatus !== null) start.phase = afterImage(start, run);
+    else fail(start, run, 'CreateContainerConfigError', outcome.ok ? `image ${goQuote(start.container.image ?? '')} not found` : outcome.error.message, context);
+  },
+  'podLogs.nextRestartCount': (start, run, { outcome }) => {
+    assert(start.phase === 'count', 'the restarts of a container were counted twice', run.uid);
+    start.restartCount = outcome.ok ? outcome.value : 0;
+    start.phase = 'hosts';
+  },
+  'podDirectories.writeHosts': (start, run, { outcome }, context) => {
+    assert(start.phase === 'hosts', 'the hosts file of a container was written twice', run.uid);
+    if (outcome.ok) start.phase = 'files';
+    else fail(start, run, 'CreateContainerConfigError', outcome.error.message, context);
+  },
+  'podDirectories.prepareContainer': (start, run, { outcome }, context) => {
+    assert(start.phase === 'files', 'the files of a container were prepared twice', run.uid);
+    if (outcome.ok) {
+      start.terminationFile = outcome.value.terminationFile;
+      start.phase = 'objects';
+    } else fail(start, run, 'CreateContainerConfigError', outcome.error.message, context);
+  },
+  'podVolumes.readFiles': (start, run, answer, context) => failConfig(start, run, takeEnvFiles(start, run, answer, context), context),
+  'subPaths.look': (start, run, answer, context) => failConfig(start, run, applySubPathReply(start, answer, context), context),
+  'subPaths.compare': (start, run, answer, context) => failConfig(start, run, applySubPathReply(start, answer, context), context),
+  'subPaths.carryOut': (start, run, answer, context) => failConfig(start, run, applySubPathReply(start, answer, context), context),
+  'containers.create': (start, run, { outcome }, context) => {
+    assert(start.phase === 'create' && start.containerId === '', 'a container was created twice', run.uid);
+    if (outcome.ok) created(start, run, outcome.value.containerId, context);
+    else fail(start, run, 'CreateContainerError', outcome.error.message, context);
+  },
+  'containers.start': (start, run, { outcome }, context) => {
+    assert(start.phase === 'start', 'a container was started before it was created', run.uid);
+    if (outcome.ok) started(start, run, context);
+    else fail(start, run, 'RunContainerError', outcome.error.message, context);
+  },
+  'containers.stop': ({ phase, kill }, { uid }, answer, context) => {
+    assert(phase === 'kill' && kill !== null, 'a container was stopped whose postStart hook has not failed', uid);
+    applyPodKillReply(kill, uid, answer, context);
+  },
+};
+
+/** @param failure null: none */
+function failConfig(start: ContainerStart, run: SyncRun, failure: string | null, context: SyncContext): void {
+  if (failure !== null) fail(start, run, 'CreateContainerConfigError', failure, context);
 }
 
 function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void {
@@ -340,7 +339,7 @@ function postStart(start: ContainerStart, run: SyncRun, context: SyncContext): n
 }
 
 /** Takes the answer to the postStart hook. */
-export function applyPostStartReply(start: ContainerStart, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
+export function applyPostStartReply(start: ContainerStart, run: SyncRun, reply: HookReply, context: SyncContext): void {
   if (start.phase !== 'postStart' || start.hook?.slot !== reply.slot || run.cancelled) return;
   const end = hookAnswered(start.hook, reply, context);
   if (end.kind === 'succeeded') succeed(start, run, context);

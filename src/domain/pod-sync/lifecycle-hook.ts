@@ -9,7 +9,7 @@
 import type { LifecycleHandler } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { Address, Reply } from '../kernel/machine.js';
+import type { Address, ReplyTo } from '../kernel/machine.js';
 import { userAgentVersion } from '../probes/ask-probe.js';
 import { httpProbeRequest } from '../probes/http-probe.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
@@ -70,8 +70,11 @@ export function beginHook(request: HookRequest, context: SyncContext): BegunHook
   return { kind: 'failed', message: 'Cannot run handler: invalid handler: no exec, httpGet or sleep' };
 }
 
+export const hookOperations = ['containers.execSync', 'probing.http'] as const;
+export type HookReply = ReplyTo<AgentOperations, (typeof hookOperations)[number]>;
+
 /** Takes the answer to a hook. `again`: a second request was sent. */
-export function hookAnswered(hook: LifecycleHook, reply: Reply<AgentOperations>, context: SyncContext): HookEnd {
+export function hookAnswered(hook: LifecycleHook, reply: HookReply, context: SyncContext): HookEnd {
   if (!reply.outcome.ok) return { kind: 'failed', message: failureText(hook, reply.outcome.error.message, '') };
   if (reply.op === 'containers.execSync') {
     const { exitCode, stdout, stderr } = reply.outcome.value;
@@ -79,7 +82,6 @@ export function hookAnswered(hook: LifecycleHook, reply: Reply<AgentOperations>,
     const command = (hook.handler.exec?.command ?? []).join(' ');
     return { kind: 'failed', message: failureText(hook, `command '${command}' exited with ${exitCode}: ${stderr}`, stdout + stderr) };
   }
-  if (reply.op !== 'probing.http') return { kind: 'succeeded' };
   const answer = reply.outcome.value;
   const withoutTls = hook.http?.url.startsWith('http:') === true && hook.handler.httpGet?.scheme?.toLowerCase() === 'https';
   if (answer.kind === 'answered') {

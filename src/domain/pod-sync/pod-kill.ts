@@ -1,18 +1,20 @@
 // Stops containers of a pod concurrently, each within its grace period and in its turn, and, if the whole pod ends, its sandboxes after
 // them. Sandboxes are only stopped here: garbage collection removes them.
 // Invariant: a sandbox is stopped only after every container of the kill has been stopped or failed.
+
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { PortFailure } from '../../ports/port-error.js';
-import type { Reply } from '../kernel/machine.js';
+import { assert } from '../kernel/assert.js';
+import type { ReplyTo } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { failed, succeeded } from './action-result.js';
 import { beginContainerKill, containerKillDeadline, containerKillTimedOut, preStopEnded, stopAnswered, stopTimeoutSeconds, turnCame } from './container-kill.js';
 import { containerOf } from './container-of.js';
 import { type KillReason, minStopTimeoutSeconds } from './kill-grace.js';
-import { beginHook, hookAddress, hookAnswered } from './lifecycle-hook.js';
+import { beginHook, type HookReply, hookAddress, hookAnswered } from './lifecycle-hook.js';
 import type { KillItem, PodKill } from './pod-kill-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import { isTurnToStop, terminationOrder } from './termination-order.js';
@@ -123,7 +125,7 @@ function runPreStop(kill: PodKill, item: KillItem, uid: string, context: SyncCon
 }
 
 /** Takes the answer to a hook of this kill, if it is one. */
-export function applyPreStopReply(kill: PodKill, reply: Reply<AgentOperations>, context: SyncContext): void {
+export function applyPreStopReply(kill: PodKill, reply: HookReply, context: SyncContext): void {
   const item = kill.items.find(({ hook }) => hook?.slot === reply.slot);
   if (item?.hook == null || item.kill.phase !== 'preStop') return;
   const end = hookAnswered(item.hook, reply, context);
@@ -137,24 +139,24 @@ function hookOver(kill: PodKill, item: KillItem, failure: string | null, context
   if (event !== null) context.event(kill.pod, item.kill.containerName, event.type, event.reason, event.message);
 }
 
-/** Takes the answer to a stop. False when the answer is not this kill's. */
-export function applyPodKillReply(kill: PodKill, uid: string, reply: Reply<AgentOperations>, context: SyncContext): boolean {
+export type KillReply = ReplyTo<AgentOperations, 'containers.stop' | 'sandboxes.stop'>;
+
+/** Takes the answer to a stop. */
+export function applyPodKillReply(kill: PodKill, uid: string, reply: KillReply, context: SyncContext): void {
   const failure = reply.outcome.ok ? null : reply.outcome.error;
   if (reply.op === 'containers.stop') {
     const item = kill.items.find(({ containerId }) => reply.slot === `stop/${containerId}`);
-    if (item === undefined) return false;
-    if (failure !== null && isInterrupted(item, failure, context)) return true;
+    assert(item !== undefined, 'a container was stopped that is not being killed', reply.slot);
+    if (failure !== null && isInterrupted(item, failure, context)) return;
     stopAnswered(item.kill, failure);
     // A hook that outlived the grace period has no container left.
     if (item.hook !== null && item.kill.error === null) context.turn.cancel(hookAddress(uid), item.hook.slot);
     const { containerName, error } = item.kill;
     kill.results.push(error === null ? succeeded('KillContainer', containerName) : failed('KillContainer', containerName, 'KillContainerError', error));
-    return true;
+    return;
   }
-  if (reply.op !== 'sandboxes.stop') return false;
   const gone = failure === null || failure.kind === 'not-found';
   kill.results.push(gone ? succeeded('KillPodSandbox', uid) : failed('KillPodSandbox', uid, 'KillPodSandboxError', failure.message));
-  return true;
 }
 
 /** The runtime abandoned the stop within the grace period: repeats it with the rest of the grace period, before the sandbox is stopped. */

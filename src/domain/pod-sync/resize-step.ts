@@ -11,8 +11,8 @@ import type { StatsSummary } from '../../ports/model/stats-summary.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type CgroupConfig, emptyCgroupConfig } from '../cgroups/cgroup-config.js';
 import { linuxContainerResources, linuxSandboxOverhead, linuxSandboxResources } from '../cgroups/linux-container-resources.js';
-import { unreachable } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
+import { assert, unreachable } from '../kernel/assert.js';
+import type { ReplyTo } from '../kernel/machine.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { failed, succeeded } from './action-result.js';
 import { containerOf } from './container-of.js';
@@ -69,9 +69,11 @@ function ask({ after }: ResizeActuation, call: ResizeCall, run: SyncRun, context
   }
 }
 
-export function applyResizeReply(resize: ResizeActuation, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
+export type ResizeReply = ReplyTo<AgentOperations, 'nodeStats.summary' | 'sandboxes.updateResources' | 'podCgroups.set' | 'containers.updateResources'>;
+
+export function applyResizeReply(resize: ResizeActuation, run: SyncRun, reply: ResizeReply, context: SyncContext): void {
   const call = resize.calls.shift();
-  if (call === undefined) return;
+  assert(call !== undefined, 'a resize got an answer that it does not wait for', run.uid);
   const problem = problemOf(resize, call, run, reply);
   if (problem !== null && call.kind === 'cgroup') {
     // Only a write of all values sets the cgroup to the allocation: the containers may have it already.
@@ -91,9 +93,9 @@ export function applyResizeReply(resize: ResizeActuation, run: SyncRun, reply: R
   context.allocation.containerActuated(run.uid, call.name, given(call, container, run, context));
 }
 
-function problemOf(resize: ResizeActuation, call: ResizeCall, run: SyncRun, reply: Reply<AgentOperations>): string | null {
+function problemOf(resize: ResizeActuation, call: ResizeCall, run: SyncRun, reply: ResizeReply): string | null {
   if (call.kind === 'usage') {
-    if (reply.op !== 'nodeStats.summary') return null;
+    assert(reply.op === 'nodeStats.summary', 'the usage of a pod was not read', run.uid);
     return reply.outcome.ok ? limitProblem(resize, run.uid, reply.outcome.value.summary) : `cannot decrease memory limits: ${reply.outcome.error.message}`;
   }
   if (call.kind === 'rollback') return call.problem;

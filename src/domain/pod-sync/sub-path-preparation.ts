@@ -5,7 +5,7 @@
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { EnvVariable } from '../containers/env-expansion.js';
 import type { MountedVolume } from '../containers/mounts.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ReplyTo } from '../kernel/machine.js';
 import { podDirectory } from '../values/pod-directories.js';
 import { planSubPathDirectory, planSubPathMount, subPathPresence, subPathTarget } from '../volumes/sub-path.js';
 import { type SubPathUse, subPathDirectoryFailure, subPathMountFailure, subPathUses } from '../volumes/sub-path-mounts.js';
@@ -91,7 +91,11 @@ function mount(
 }
 
 /** Takes an answer; returns the failure, or null. */
-export function applySubPathReply({ subPaths, container }: ContainerStart, reply: Reply<AgentOperations>, context: SyncContext): string | null {
+export function applySubPathReply(
+  { subPaths, container }: ContainerStart,
+  reply: ReplyTo<AgentOperations, 'subPaths.look' | 'subPaths.compare' | 'subPaths.carryOut'>,
+  context: SyncContext,
+): string | null {
   const use = subPaths.pending?.[0];
   if (use === undefined) return null;
   if (!reply.outcome.ok) {

@@ -1,118 +1,122 @@
 // The steps of a pod operation's run: the commands of each, and the handling of its answers.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import { unreachable } from '../kernel/assert.js';
-import type { Reply } from '../kernel/machine.js';
+import { assert } from '../kernel/assert.js';
+import type { Reply, ReplyFor } from '../kernel/machine.js';
 import { hostCallLimit } from '../values/host-call-limit.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { errorOfResults, failed, succeeded } from './action-result.js';
 import { awaitClaims } from './claim-steps.js';
-import { applyContainerStartReply, askForImageAhead, decideContainerStart, isStartWaiting, leaveStartImage } from './container-start.js';
+import { askForImageAhead, containerStartReplies, decideContainerStart, isStartWaiting, leaveStartImage } from './container-start.js';
+import type { ContainerStart } from './container-start-state.js';
 import { decideImageVolumes } from './image-volumes.js';
 import { planSync } from './plan-sync.js';
-import { applyPodKillReply, beginPodKill, decidePodKill } from './pod-kill.js';
+import { applyPodKillReply, beginPodKill, decidePodKill, type KillReply } from './pod-kill.js';
 import type { PodKill } from './pod-kill-state.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
-import { applyResizeReply, decideResizeStep } from './resize-step.js';
+import { applyResizeReply, decideResizeStep, type ResizeReply } from './resize-step.js';
 import { sandboxFailed } from './sandbox-failure.js';
+import type { StepKind, StepOf, StepReplies } from './step-kind.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { ContainerToRemove, StepOutcome, SyncRun, SyncStep } from './sync-run.js';
-import { applyUserNamespace, decideUserNamespace, sandboxInputs } from './user-namespace-step.js';
+import { decideUserNamespace, sandboxInputs, userNamespacesRead, userNamespaceWritten } from './user-namespace-step.js';
 import { awaitUnmount, awaitVolumes } from './volume-steps.js';
+
+const stepKinds: { readonly [Kind in SyncStep['kind']]: StepKind<Kind> } = {
+  allocation: { decide: (_step, { uid }, { allocation }) => (allocation.isGrantSaved(uid) ? 'done' : 'waiting') },
+  cgroup: {
+    decide: decideCgroup,
+    replies: { 'podCgroups.exists': cgroupFound, 'podCgroups.ensure': cgroupEnsured, 'containers.stop': stoppedOutsideCgroup, 'sandboxes.stop': stoppedOutsideCgroup },
+  },
+  directories: {
+    decide: (step, run, { turn }) => (step.phase === 'done' ? 'done' : asked(run, () => turn.ask('podDirectories.prepare', podAddress(run.uid), 'directories', { uid: run.uid }))),
+    replies: { 'podDirectories.prepare': directoriesPrepared },
+  },
+  volumes: { decide: ({ wait }, run, context) => awaitVolumes(wait, run, context) },
+  plan: {
+    decide: (step, run, context) => {
+      run.steps = [step, ...planSync(run, context)];
+      return 'done';
+    },
+  },
+  kill: {
+    decide: ({ kill }, run, context) => decideKill(kill, run, context),
+    replies: {
+      'containers.stop': ({ kill }, { uid }, answer, context) => applyPodKillReply(kill, uid, answer, context),
+      'sandboxes.stop': ({ kill }, { uid }, answer, context) => applyPodKillReply(kill, uid, answer, context),
+    },
+  },
+  remove: { decide: decideRemove, replies: { 'podLogs.removeContainerLogs': logsRemoved, 'containers.remove': containerRemoved } },
+  claims: { decide: awaitClaims },
+  userNamespace: {
+    decide: ({ fresh }, run, context) => decideUserNamespace(fresh, run, context),
+    replies: {
+      'podDirectories.readUserNamespaces': (_step, run, answer, context) => userNamespacesRead(run, answer, context),
+      'podDirectories.writeUserNamespace': (_step, run, answer, context) => userNamespaceWritten(run, answer, context),
+    },
+  },
+  sandbox: { decide: decideSandbox, replies: { 'sandboxes.run': sandboxRun, 'runtime.inspectPod': sandboxInspected } },
+  imageVolumes: { decide: ({ pulls }, run, context) => decideImageVolumes(pulls, run, context) },
+  start: { decide: decideStart, replies: startReplies() },
+  resize: {
+    decide: ({ resize }, run, context) => decideResizeStep(resize, run, context),
+    replies: { 'nodeStats.summary': resized, 'sandboxes.updateResources': resized, 'podCgroups.set': resized, 'containers.updateResources': resized },
+  },
+  verify: {
+    decide: (step, run, { turn, settings }) =>
+      step.phase === 'done' ? 'done' : asked(run, () => turn.ask('runtime.inspectPod', podAddress(run.uid), 'verify', { uid: run.uid }, settings.runtimeRequestTimeout)),
+    replies: { 'runtime.inspectPod': verified },
+  },
+  unmount: { decide: ({ wait }, run, context) => awaitUnmount(wait, run, context) },
+  destroyCgroup: {
+    decide: (step, run, { turn, settings }) => {
+      const name = settings.podCgroup(run.pod);
+      if (step.phase === 'done' || name === null) return 'done';
+      return asked(run, () => turn.ask('podCgroups.destroy', podAddress(run.uid), 'cgroup', { name }, hostCallLimit));
+    },
+    replies: {
+      'podCgroups.destroy': (step, run, { outcome }) => {
+        step.phase = 'done';
+        if (!outcome.ok) run.failure = `failed to destroy the pod cgroup: ${outcome.error.message}`;
+      },
+    },
+  },
+};
+
+type AnyStepReply = (step: SyncStep, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext) => void;
 
 /** Sends the step's next commands. `waiting`: answers are due; `ended`: the run ends with this step. */
 export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): StepOutcome {
-  switch (step.kind) {
-    case 'allocation':
-      return context.allocation.isGrantSaved(run.uid) ? 'done' : 'waiting';
-    case 'resize':
-      return decideResizeStep(step.resize, run, context);
-    case 'cgroup':
-      return decideCgroup(step, run, context);
-    case 'directories':
-      if (step.phase === 'done') return 'done';
-      return asked(run, () => context.turn.ask('podDirectories.prepare', podAddress(run.uid), 'directories', { uid: run.uid }));
-    case 'volumes':
-      return awaitVolumes(step.wait, run, context);
-    case 'plan':
-      run.steps = [step, ...planSync(run, context)];
-      return 'done';
-    case 'kill':
-      return decideKill(step.kill, run, context);
-    case 'remove':
-      return decideRemove(step, run, context);
-    case 'claims':
-      return awaitClaims(step, run, context);
-    case 'userNamespace':
-      return decideUserNamespace(step.fresh, run, context);
-    case 'sandbox':
-      return decideSandbox(step, run, context);
-    case 'imageVolumes':
-      return decideImageVolumes(step.pulls, run, context);
-    case 'start':
-      return decideStart(step, run, context);
-    case 'verify':
-      if (step.phase === 'done') return 'done';
-      return asked(run, () => context.turn.ask('runtime.inspectPod', podAddress(run.uid), 'verify', { uid: run.uid }, context.settings.runtimeRequestTimeout));
-    case 'unmount':
-      return awaitUnmount(step.wait, run, context);
-    case 'destroyCgroup': {
-      const name = context.settings.podCgroup(run.pod);
-      if (step.phase === 'done' || name === null) return 'done';
-      return asked(run, () => context.turn.ask('podCgroups.destroy', podAddress(run.uid), 'cgroup', { name }, hostCallLimit));
-    }
-    default:
-      return unreachable(step);
-  }
+  return (stepKinds[step.kind].decide as (one: SyncStep, run: SyncRun, context: SyncContext) => StepOutcome)(step, run, context);
 }
 
 /** Takes an answer to one of the step's commands. */
 export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
-  switch (step.kind) {
-    case 'cgroup':
-      applyCgroup(step, run, reply, context);
-      return;
-    case 'directories':
-      step.phase = 'done';
-      if (reply.outcome.ok) return;
-      context.event(run.pod, null, 'Warning', 'Failed', `error making pod data directories: ${reply.outcome.error.message}`);
-      run.failure = reply.outcome.error.message;
-      return;
-    case 'kill':
-      applyPodKillReply(step.kill, run.uid, reply, context);
-      return;
-    case 'remove':
-      applyRemove(step, run, reply);
-      return;
-    case 'userNamespace':
-      applyUserNamespace(run, reply, context);
-      return;
-    case 'sandbox':
-      applySandbox(step, run, reply, context);
-      return;
-    case 'start':
-      applyContainerStartReply(step.start, run, reply, context);
-      return;
-    case 'verify':
-      applyVerify(step, run, reply);
-      return;
-    case 'destroyCgroup':
-      step.phase = 'done';
-      if (!reply.outcome.ok) run.failure = `failed to destroy the pod cgroup: ${reply.outcome.error.message}`;
-      return;
-    case 'resize':
-      applyResizeReply(step.resize, run, reply, context);
-      return;
-    case 'allocation':
-    case 'plan':
-    case 'imageVolumes':
-    case 'volumes':
-    case 'claims':
-    case 'unmount':
-      return;
-    default:
-      unreachable(step);
-  }
+  const take = stepKinds[step.kind].replies?.[reply.op] as AnyStepReply | undefined;
+  assert(take !== undefined, 'a pod got an answer that its step has no handler for', reply.op);
+  take(step, run, reply, context);
+}
+
+function startReplies(): StepReplies<StepOf<'start'>> {
+  const replies = Object.entries(containerStartReplies).map(([op, take]) => [
+    op,
+    ({ start }: StepOf<'start'>, run: SyncRun, reply: never, context: SyncContext) => (take as AnyStartReply)(start, run, reply, context),
+  ]);
+  return Object.fromEntries(replies);
+}
+
+type AnyStartReply = (start: ContainerStart, run: SyncRun, reply: never, context: SyncContext) => void;
+
+function resized({ resize }: StepOf<'resize'>, run: SyncRun, answer: ResizeReply, context: SyncContext): void {
+  applyResizeReply(resize, run, answer, context);
+}
+
+function directoriesPrepared(step: StepOf<'directories'>, run: SyncRun, { outcome }: ReplyFor<AgentOperations, 'podDirectories.prepare'>, context: SyncContext): void {
+  assert(step.phase === 'ask', 'the directories of a pod were prepared twice', run.uid);
+  step.phase = 'done';
+  if (outcome.ok) return;
+  context.event(run.pod, null, 'Warning', 'Failed', `error making pod data directories: ${outcome.error.message}`);
+  run.failure = outcome.error.message;
 }
 
 function asked(run: SyncRun, ask: () => void): StepOutcome {
@@ -121,7 +125,7 @@ function asked(run: SyncRun, ask: () => void): StepOutcome {
   return 'waiting';
 }
 
-type CgroupStep = Extract<SyncStep, { kind: 'cgroup' }>;
+type CgroupStep = StepOf<'cgroup'>;
 
 function decideCgroup(step: CgroupStep, run: SyncRun, context: SyncContext): StepOutcome {
   const name = context.settings.podCgroup(run.pod);
@@ -143,26 +147,30 @@ function decideCgroup(step: CgroupStep, run: SyncRun, context: SyncContext): Ste
   return asked(run, () => context.turn.ask('podCgroups.ensure', podAddress(run.uid), 'cgroup', request));
 }
 
-function applyCgroup(step: CgroupStep, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
-  if (step.phase === 'kill' && step.kill !== null) {
-    applyPodKillReply(step.kill, run.uid, reply, context);
-    return;
-  }
-  if (reply.op === 'podCgroups.exists') {
-    const missing = reply.outcome.ok && !reply.outcome.value;
-    step.phase = missing ? 'kill' : 'ensure';
-    if (missing) step.kill = beginPodKill(run.pod, run.status, null, context);
-    return;
-  }
-  if (reply.outcome.ok) {
-    const problem = reply.op === 'podCgroups.ensure' ? reply.outcome.value.problem : '';
+function cgroupFound(step: CgroupStep, run: SyncRun, { outcome }: ReplyFor<AgentOperations, 'podCgroups.exists'>, context: SyncContext): void {
+  assert(step.phase === 'check', 'the cgroup of a pod was looked for twice', run.uid);
+  const missing = outcome.ok && !outcome.value;
+  step.phase = missing ? 'kill' : 'ensure';
+  if (missing) step.kill = beginPodKill(run.pod, run.status, null, context);
+}
+
+/** A container that runs outside of the cgroup. */
+function stoppedOutsideCgroup({ phase, kill }: CgroupStep, { uid }: SyncRun, answer: KillReply, context: SyncContext): void {
+  assert(phase === 'kill' && kill !== null, 'a container was stopped that runs in the cgroup of its pod', uid);
+  applyPodKillReply(kill, uid, answer, context);
+}
+
+function cgroupEnsured(step: CgroupStep, run: SyncRun, { outcome }: ReplyFor<AgentOperations, 'podCgroups.ensure'>, context: SyncContext): void {
+  assert(step.phase === 'ensure', 'the cgroup of a pod was made before it was looked for', run.uid);
+  if (outcome.ok) {
+    const { problem, created } = outcome.value;
     if (problem !== '') context.turn.log('error', 'cgroup manager.Set failed', { podUID: run.uid, err: problem });
     context.podCgroupSet(run);
-    if (reply.op === 'podCgroups.ensure' && reply.outcome.value.created) context.allocation.podActuated(run.uid, run.pod.spec.resources ?? null);
+    if (created) context.allocation.podActuated(run.uid, run.pod.spec.resources ?? null);
     run.steps.shift();
     return;
   }
-  const message = reply.outcome.error.message;
+  const { message } = outcome.error;
   context.event(run.pod, null, 'Warning', 'FailedCreatePodContainer', `unable to ensure pod container exists: ${message}`);
   run.failure = `failed to ensure that the pod: ${run.uid} cgroups exist and are correctly applied: ${message}`;
 }
@@ -174,7 +182,7 @@ function decideKill(kill: PodKill, run: SyncRun, context: SyncContext): StepOutc
   return errorOfResults(kill.results) === null ? 'done' : 'ended';
 }
 
-type RemoveStep = Extract<SyncStep, { kind: 'remove' }>;
+type RemoveStep = StepOf<'remove'>;
 
 function decideRemove(step: RemoveStep, run: SyncRun, context: SyncContext): StepOutcome {
   const { turn, settings } = context;
@@ -210,18 +218,21 @@ function logsOf(run: SyncRun, containers: readonly ContainerToRemove[], context:
   return { logPaths, links };
 }
 
-function applyRemove(step: RemoveStep, run: SyncRun, reply: Reply<AgentOperations>): void {
-  if (step.phase === 'logs') {
-    step.phase = 'containers';
-    return;
-  }
-  const removed = step.containers.find(({ containerId }) => reply.slot === `remove/${containerId}`);
-  const target = removed?.containerName ?? '';
-  run.results.push(reply.outcome.ok ? succeeded('RemoveContainer', target) : failed('RemoveContainer', target, 'RemoveContainerError', reply.outcome.error.message));
+function logsRemoved(step: RemoveStep, { uid }: SyncRun): void {
+  assert(step.phase === 'logs', 'logs were removed that are not to be removed', uid);
+  step.phase = 'containers';
+}
+
+function containerRemoved(step: RemoveStep, run: SyncRun, { slot, outcome }: ReplyFor<AgentOperations, 'containers.remove'>): void {
+  assert(step.phase === 'containers', 'a container was removed before its logs', run.uid);
+  const removed = step.containers.find(({ containerId }) => slot === `remove/${containerId}`);
+  assert(removed !== undefined, 'a container was removed that is not to be removed', slot);
+  const target = removed.containerName;
+  run.results.push(outcome.ok ? succeeded('RemoveContainer', target) : failed('RemoveContainer', target, 'RemoveContainerError', outcome.error.message));
   if (run.outstanding === 0) step.phase = 'done';
 }
 
-type SandboxStep = Extract<SyncStep, { kind: 'sandbox' }>;
+type SandboxStep = StepOf<'sandbox'>;
 
 function decideSandbox(step: SandboxStep, run: SyncRun, context: SyncContext): StepOutcome {
   const { turn, settings, configs } = context;
@@ -245,24 +256,25 @@ function decideSandbox(step: SandboxStep, run: SyncRun, context: SyncContext): S
   return asked(run, () => turn.ask('sandboxes.run', podAddress(run.uid), 'sandbox', request, 2 * settings.runtimeRequestTimeout));
 }
 
-function applySandbox(step: SandboxStep, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
-  if (reply.op === 'sandboxes.run') {
-    if (!reply.outcome.ok) {
-      step.phase = 'failed';
-      sandboxFailed(run, reply.outcome.error.message, context);
-      return;
-    }
-    run.results.push(succeeded('CreatePodSandbox', podReferenceTextOf(run.pod)));
-    step.sandboxId = reply.outcome.value.sandboxId;
-    run.sandboxId = step.sandboxId;
-    run.sandboxAttempt = step.attempt;
-    step.phase = 'inspect';
+function sandboxRun(step: SandboxStep, run: SyncRun, { outcome }: ReplyFor<AgentOperations, 'sandboxes.run'>, context: SyncContext): void {
+  assert(step.phase === 'run', 'a sandbox was created twice', run.uid);
+  if (!outcome.ok) {
+    step.phase = 'failed';
+    sandboxFailed(run, outcome.error.message, context);
     return;
   }
-  if (reply.op !== 'runtime.inspectPod') return;
-  const found = reply.outcome.ok ? reply.outcome.value : null;
+  run.results.push(succeeded('CreatePodSandbox', podReferenceTextOf(run.pod)));
+  step.sandboxId = outcome.value.sandboxId;
+  run.sandboxId = step.sandboxId;
+  run.sandboxAttempt = step.attempt;
+  step.phase = 'inspect';
+}
+
+function sandboxInspected(step: SandboxStep, run: SyncRun, { outcome }: ReplyFor<AgentOperations, 'runtime.inspectPod'>, context: SyncContext): void {
+  assert(step.phase === 'inspect', 'a pod was inspected before its sandbox was created', run.uid);
+  const found = outcome.ok ? outcome.value : null;
   if (found === null) {
-    const message = reply.outcome.ok ? 'the runtime has no such pod' : reply.outcome.error.message;
+    const message = outcome.ok ? 'the runtime has no such pod' : outcome.error.message;
     context.event(run.pod, null, 'Warning', 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${message}`);
     run.failure = `failed to SyncPod: ${message}`;
     leaveImageAhead(run, context);
@@ -280,9 +292,7 @@ export function leaveImageAhead(run: SyncRun, context: SyncContext): void {
   if (first?.kind === 'sandbox' && next?.kind === 'start') leaveStartImage(next.start, context);
 }
 
-type StartStep = Extract<SyncStep, { kind: 'start' }>;
-
-function decideStart(step: StartStep, run: SyncRun, context: SyncContext): StepOutcome {
+function decideStart(step: StepOf<'start'>, run: SyncRun, context: SyncContext): StepOutcome {
   const { start } = step;
   const sent = decideContainerStart(start, run, context);
   run.outstanding += sent;
@@ -292,14 +302,14 @@ function decideStart(step: StartStep, run: SyncRun, context: SyncContext): StepO
   return holdsUp ? 'ended' : 'done';
 }
 
-function applyVerify(step: Extract<SyncStep, { kind: 'verify' }>, run: SyncRun, reply: Reply<AgentOperations>): void {
+function verified(step: StepOf<'verify'>, run: SyncRun, { outcome }: ReplyFor<AgentOperations, 'runtime.inspectPod'>): void {
+  assert(step.phase === 'ask', 'the end of a pod was verified twice', run.uid);
   step.phase = 'done';
-  if (reply.op !== 'runtime.inspectPod') return;
-  if (!reply.outcome.ok) {
-    run.failure = `unable to read pod status prior to final pod termination: ${reply.outcome.error.message}`;
+  if (!outcome.ok) {
+    run.failure = `unable to read pod status prior to final pod termination: ${outcome.error.message}`;
     return;
   }
-  const found = reply.outcome.value ?? { ...run.status, sandboxes: [], containers: [] };
+  const found = outcome.value ?? { ...run.status, sandboxes: [], containers: [] };
   const running = found.containers.filter(({ state }) => state === 'running').map(({ name, id }) => `${name} (${id})`);
   // The runtime drops the addresses of a stopped sandbox; the API keeps the last ones.
   run.status = { ...found, ips: found.ips.length > 0 ? found.ips : run.status.ips };

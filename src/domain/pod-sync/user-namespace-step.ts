@@ -7,7 +7,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { writeUserNamespace } from '../checkpoints/small-state-files.js';
 import { runtimeHandlerOf, supportsUserNamespaces } from '../containers/namespaces.js';
 import type { PodInputs } from '../containers/sandbox-config.js';
-import type { Reply } from '../kernel/machine.js';
+import type { ReplyFor } from '../kernel/machine.js';
 import { sandboxFailed } from './sandbox-failure.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { StepOutcome, SyncRun } from './sync-run.js';
@@ -39,16 +39,20 @@ export function decideUserNamespace(fresh: boolean, run: SyncRun, context: SyncC
   }
 }
 
-export function applyUserNamespace(run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
-  if (!reply.outcome.ok) {
-    // The reservation stays: the file may exist nevertheless.
-    const { message } = reply.outcome.error;
-    run.failure = reply.op === 'podDirectories.writeUserNamespace' ? `create user namespace: ${message}` : `user namespace: read pods from disk: ${message}`;
-    context.event(run.pod, null, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${run.failure}`);
-    return;
-  }
-  if (reply.op === 'podDirectories.readUserNamespaces') context.userNamespaces.taken(reply.outcome.value);
-  else if (reply.op === 'podDirectories.writeUserNamespace') context.userNamespaces.written(run.uid);
+export function userNamespacesRead(run: SyncRun, { outcome }: ReplyFor<AgentOperations, 'podDirectories.readUserNamespaces'>, context: SyncContext): void {
+  if (outcome.ok) context.userNamespaces.taken(outcome.value);
+  else userNamespaceFailed(run, `user namespace: read pods from disk: ${outcome.error.message}`, context);
+}
+
+export function userNamespaceWritten(run: SyncRun, { outcome }: ReplyFor<AgentOperations, 'podDirectories.writeUserNamespace'>, context: SyncContext): void {
+  if (outcome.ok) context.userNamespaces.written(run.uid);
+  // The reservation stays: the file may exist nevertheless.
+  else userNamespaceFailed(run, `create user namespace: ${outcome.error.message}`, context);
+}
+
+function userNamespaceFailed(run: SyncRun, failure: string, context: SyncContext): void {
+  run.failure = failure;
+  context.event(run.pod, null, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${failure}`);
 }
 
 /** Inputs of the configurations of the pod's sandbox and containers besides its object; undefined if none. */

@@ -8,6 +8,7 @@ import type { Reply } from '../../kernel/machine.js';
 import { readPodCache } from '../../pod-cache/pod-cache.js';
 import type { ActionResult } from '../../pod-sync/action-result.js';
 import { advanceRun, cancelRun, hookReplied, resultOfRun, runReplied } from '../../pod-sync/advance-run.js';
+import type { HookReply } from '../../pod-sync/lifecycle-hook.js';
 import { beginPodKill } from '../../pod-sync/pod-kill.js';
 import { restoreContainer } from '../../pod-sync/restored-pod.js';
 import type { SyncRun, SyncStep } from '../../pod-sync/sync-run.js';
@@ -74,7 +75,7 @@ export function operationReplied(context: PodWorkersContext, uid: string, reply:
 }
 
 /** A reply for `hook/<uid>`: the run that began the hook may have ended. */
-export function operationHookReplied(context: PodWorkersContext, uid: string, reply: Reply<AgentOperations>, effects: PodWorkerEffect[]): void {
+export function operationHookReplied(context: PodWorkersContext, uid: string, reply: HookReply, effects: PodWorkerEffect[]): void {
   const run = context.state.runs.get(uid);
   if (run !== undefined && hookReplied(run, reply, context)) finish(context, run, effects);
 }
