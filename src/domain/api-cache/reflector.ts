@@ -12,11 +12,13 @@
 // keeps its identity over a new list; a new uid under an old name is reported as a deletion and an addition; requests to an unavailable
 // server back off, and the copy stays in use meanwhile; an unusable object keeps its last usable version,
 // and each of its problems is reported once.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject, ApiSelection, UnusableObject } from '../../ports/model/api-object.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { ApiList, ApiReaderOperations, ApiWatchEvent } from '../../ports/outbound/apiserver.js';
 import type { PortFailure } from '../../ports/port-error.js';
+import { assert } from '../kernel/assert.js';
 import type { Address, Reply, Turn } from '../kernel/machine.js';
 import { nextReflectorDelay, type ReflectorBackoff } from './reflector-backoff.js';
 
@@ -166,9 +168,11 @@ export function reflectorReplied(state: ReflectorState, reply: Reply<ReflectorOp
   // It was stopped and restarted meanwhile: the answer is useless, the slot is free.
   if (state.phase === 'waiting') proceed(state, context);
   else if (reply.op === 'apiReader.list') {
+    assert(state.phase === 'listing', 'objects were listed that the reflector does not wait for', state.name);
     if (reply.outcome.ok) listed(state, reply.outcome.value, context);
     else failed(state, reply.outcome.error, context);
   } else if (reply.op === 'apiReader.watch') {
+    assert(state.phase === 'watching', 'a watch ended that the reflector does not wait for', state.name);
     if (reply.outcome.ok || reply.outcome.error.kind === 'cancelled') watchEnded(state, context);
     else failed(state, reply.outcome.error, context);
   }

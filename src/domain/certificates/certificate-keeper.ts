@@ -16,12 +16,14 @@
 //
 // Invariants: one request at a time; each attempt ends within its time; a changed template ends the attempt for the old one; a failure is
 // retried after 2, 4, 8 and 16 s, then every 32 s, indefinitely; certificates that are unusable on arrival (a clock is wrong) don't speed this up.
+
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { CertificateFacts, CertificateTemplate } from '../../ports/outbound/certificates.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import { doubledPause } from '../backoff/doubled-pause.js';
+import { assert } from '../kernel/assert.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { momentAhead, nowOutside } from '../values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
@@ -161,24 +163,30 @@ class Step {
     if (!reply.outcome.ok) return;
     switch (reply.op) {
       case 'certificates.current':
+        this.inPhase('loading');
         this.loaded(reply.outcome.value);
         return;
       case 'certificates.request': {
+        this.inPhase('making');
         Object.assign(state, reply.outcome.value);
         this.create();
         return;
       }
       case 'apiWriter.create':
+        this.inPhase('creating');
         state.serverHealthy = true;
         this.created(reply.outcome.value);
         return;
       case 'apiReader.get':
+        this.inPhase('reading');
         this.compare(reply.outcome.value);
         return;
       case 'certificates.compare':
+        this.inPhase('comparing');
         this.compared(reply.outcome.value.problem);
         return;
       case 'apiReader.list': {
+        this.inPhase('looking');
         const list = reply.outcome.value;
         state.serverHealthy = true;
         state.resourceVersion = list.resourceVersion;
@@ -192,11 +200,17 @@ class Step {
         else this.look(lookPause);
         return;
       case 'certificates.store':
+        this.inPhase('storing');
         this.stored(reply.outcome.value);
         return;
       default:
         return;
     }
+  }
+
+  /** The phase that an answer belongs to. */
+  private inPhase(phase: CertificateKeeper['phase']): void {
+    assert(this.state.phase === phase, 'a certificate keeper got an answer that it does not wait for', this.state.phase);
   }
 
   private loaded(facts: CertificateFacts | null): void {

@@ -157,6 +157,7 @@ function unregistered(drivers: Iterable<string>, context: DraContext): string | 
 }
 
 function lock(manager: DraManager, task: DraTask, context: DraContext): void {
+  assert(task.phase === 'lock' && task.locked.length === 0, 'claims are locked twice', task.podUid);
   const keys = task.kind === 'unprepare' ? claimsKeptFor(manager, task.podUid) : [...new Set(task.wanted.map(({ name }) => claimKey(task.namespace, name)))];
   if (keys.some((key) => isHeld(manager, key, task))) return;
   if (task.kind === 'prepare') {
@@ -169,7 +170,10 @@ function lock(manager: DraManager, task: DraTask, context: DraContext): void {
     note(manager, task);
   }
   task.locked = keys;
-  for (const claim of lockedClaims(manager, task)) claim.lockedBy = task.podUid;
+  for (const claim of lockedClaims(manager, task)) {
+    assert(claim.lockedBy === null || claim.lockedBy === task.podUid, 'a claim is locked by two pods', claim.name);
+    claim.lockedBy = task.podUid;
+  }
   if (task.kind === 'prepare') task.phase = 'save';
   else release(manager, task, context);
   advance(manager, task, context);
@@ -241,6 +245,7 @@ function callDrivers(manager: DraManager, task: DraTask, op: 'draPlugin.prepare'
 }
 
 function called(manager: DraManager, task: DraTask, context: DraContext): void {
+  assert(task.phase === 'call', 'drivers have answered a task that does not call them', task.podUid);
   for (const { error } of task.calls.values()) {
     if (error === null) continue;
     end(manager, task, error, context);
@@ -261,6 +266,7 @@ function called(manager: DraManager, task: DraTask, context: DraContext): void {
 }
 
 function end(manager: DraManager, task: DraTask, error: string | null, context: DraContext): void {
+  assert(task.phase !== 'done', 'work on claims ends twice', task.podUid);
   for (const claim of lockedClaims(manager, task)) claim.lockedBy = null;
   task.locked = [];
   task.phase = 'done';

@@ -10,6 +10,7 @@
 //
 // Invariants: the queue has at most 1000 events, further ones are dropped and counted; an event is correlated when its turn comes, so a
 // burst that waited is combined as one that did not.
+
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiResource } from '../../ports/model/api-object.js';
@@ -18,6 +19,7 @@ import type { Flattened } from '../../ports/operation.js';
 import type { ApiWriterOperations } from '../../ports/outbound/apiserver.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
 import type { PortErrorKind } from '../../ports/port-error.js';
+import { assert } from '../kernel/assert.js';
 import type { Address, ReplyTo, Turn } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { type Correlated, correlate, type EventCorrelator, newEventCorrelator } from './event-correlator.js';
@@ -66,7 +68,7 @@ export type EventReply = ReplyTo<EventWriting, (typeof eventOperations)[number]>
 
 export function eventReplied(recorder: EventRecorder, reply: EventReply, turn: Turn<EventWriting>): void {
   const { writing } = recorder;
-  if (writing === null) return;
+  assert(writing !== null, 'an event was written that the recorder does not wait for');
   if (reply.outcome.ok) {
     next(recorder, turn);
     return;

@@ -182,14 +182,17 @@ function carryOut(run: ImageRun, context: ImageContext): EnsureImageReply | null
 function answerOf(run: ImageRun, reply: ImageAnswer, context: ImageContext): EnsureImageReply | null {
   switch (reply.op) {
     case 'images.status':
+      assert(run.ensure.step.kind === (reply.slot === 'inspect' ? 'inspect' : 'pull'), 'an image was inspected that its run does not wait for', run.id);
       return reply.slot === 'inspect' ? inspected(run, reply.outcome) : measured(run, reply.outcome.ok ? reply.outcome.value : null, context);
     case 'images.pull':
+      assert(run.ensure.step.kind === 'pull', 'an image was pulled that its run does not wait for', run.id);
       if (reply.outcome.ok) return pulled(run, reply.outcome.value.imageRef, context);
       run.failures.push(reply.outcome.error.message);
       return pullFailed(run, context);
     case 'pullRecords.read':
       return recordRead(run, reply.outcome, context);
     case 'pullRecords.write':
+      assert(run.ensure.step.kind === (reply.slot === 'pulled' ? 'record-pulled' : 'record-intent'), 'a record of a pull was written that its run does not wait for', run.id);
       if (reply.slot === 'pulled') concludePull(run, reply.outcome.ok, context);
       else if (reply.outcome.ok) context.images.records.intentFiles.add(run.request.image);
       else concludePull(run, true, context);
@@ -256,6 +259,7 @@ function measured(run: ImageRun, image: ImageRun['image'], { turn }: ImageContex
 }
 
 function endSlot(run: ImageRun, context: ImageContext): void {
+  assert(context.images.queue.pulling.has(run.id), 'a pull ends that has no slot', run.id);
   context.images.queue.pulling.delete(run.id);
   startPulls(context);
 }

@@ -15,6 +15,7 @@ import type { Flattened } from '../../ports/operation.js';
 import type { ApiReaderOperations, ApiWriterOperations } from '../../ports/outbound/apiserver.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import { typedObject } from '../api-data/typed-object.js';
+import { assert } from '../kernel/assert.js';
 import type { Address, ReplyTo, Turn } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import {
@@ -78,6 +79,7 @@ export type LeaseReply = ReplyTo<LeaseOperations, (typeof leaseOperations)[numbe
 export function leaseReplied(keeper: LeaseKeeper, { outcome }: LeaseReply, turn: Turn<LeaseOperations>): void {
   const { renewal } = keeper;
   const asked = renewal.state;
+  assert(keeper.paused === null, 'a lease got an answer during a pause', asked);
   const answer = answerOf(renewal, outcome);
   if (!outcome.ok) logFailure(asked, outcome.error, turn);
   const retryAfter = outcome.ok ? 0 : (outcome.error.retryAfterMicros ?? 0);

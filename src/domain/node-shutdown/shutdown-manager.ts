@@ -15,7 +15,7 @@
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
-import { unreachable } from '../kernel/assert.js';
+import { assert, unreachable } from '../kernel/assert.js';
 import type { Clocks } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
 import { groupPods, type ShutdownPriority, totalShutdownSeconds } from './shutdown-groups.js';
@@ -113,6 +113,7 @@ export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, pri
 /** Continues with the groups that are ending. @param isGone whether the pod has ended and its volumes are unmounted */
 export function advanceManager(manager: ShutdownManager, isGone: (pod: Pod) => boolean, { now, wall }: Clocks): ShutdownDecision & { readonly wakeAt: Micros | null } {
   if (manager.run === null) return { manager, actions: [], wakeAt: manager.retryAt };
+  assert(manager.shuttingDown && manager.startedAt !== null, 'pods end for a shutdown that was not signalled');
   const { run, kills, wakeAt } = advanceShutdown(manager.run, isGone, now);
   const actions: ShutdownAction[] = kills.map((kill) => ({ kind: 'kill', ...kill }));
   if (wakeAt === null) {

@@ -22,6 +22,7 @@ import type { ImageOperations, RuntimeStateOperations } from '../../ports/outbou
 import type { MachineOperations } from '../../ports/outbound/machine.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import { answeredObject, typedObject } from '../api-data/typed-object.js';
+import { assert } from '../kernel/assert.js';
 import type { Address, ReplyTo, Turn } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import type { NodeEvent } from './node-event.js';
@@ -194,7 +195,8 @@ function registrationAnswered(reporter: NodeReporter, { op, outcome }: NodeReply
     // Events for a new Node don't apply to an existing one.
     reporter.pendingEvents = [];
     reporter.base = node;
-    const step = existingNodeRead(node, reporter.made as Node, reporter.machine?.hasDeviceCheckpoint === false);
+    assert(reporter.made !== null, 'a Node is registered that was not made');
+    const step = existingNodeRead(node, reporter.made, reporter.machine?.hasDeviceCheckpoint === false);
     register(reporter, step, 'get', outcome, context);
     return;
   }
@@ -211,7 +213,8 @@ function register(reporter: NodeReporter, step: RegistrationStep, call: Registra
       get(reporter, 'main', context);
       return;
     case 'patch':
-      patch(reporter, 'main', reporter.base as Node, step.node, context);
+      assert(reporter.base !== null, 'a Node is patched that was not read');
+      patch(reporter, 'main', reporter.base, step.node, context);
       return;
     case 'retry':
       turn.log('error', registrationFailures[call], { node: nodeName, err: error?.message ?? null });

@@ -7,6 +7,7 @@
 
 import type { UserNamespaceFile } from '../../ports/outbound/pod-files.js';
 import { readIdMapping } from '../checkpoints/small-state-files.js';
+import { assert } from '../kernel/assert.js';
 import type { View } from '../kernel/view.js';
 import { fnv1aHash32 } from '../values/fnv.js';
 import { utf8Encode } from '../values/utf8.js';
@@ -73,6 +74,7 @@ export function rangeForSandbox(state: UserNamespaces, uid: string): RangeOfPod 
   const hostId = freeRange(state, uid);
   if (hostId === null) return { kind: 'failed', message: 'create user namespace: could not find an empty slot to allocate a user namespace' };
   const ids = { hostId, length: state.settings.idsPerPod, written: false };
+  assert(isGivable(state, uid, ids), 'a range of ids overlaps that of another pod', uid);
   state.unreadable.delete(uid);
   state.ranges.set(uid, ids);
   return { kind: 'reserved', ids };

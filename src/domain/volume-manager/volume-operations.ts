@@ -250,6 +250,7 @@ function podOf(manager: VolumeManager, { uid, pod }: VolumeOperation): Pod | nul
 
 function end(manager: VolumeManager, operation: VolumeOperation, failure: VolumeFailure | null, context: VolumeContext): void {
   const { volumeName, kind, uid } = operation;
+  assert(manager.operations.get(volumeName) === operation, 'an operation on a volume ends during another', volumeName);
   manager.operations.delete(volumeName);
   manager.dirty.add(volumeName);
   const key = backoffKey(volumeName, kind, uid);

@@ -79,6 +79,7 @@ export function entriesOf(text: string | null): ReturnType<typeof readPodResourc
 
 export function allocationWritten({ state, turn }: AllocationManagerContext, key: string, answer: AnswerOf<'stateFiles.write'>): void {
   const file = state.allocation.files[nameOf(key)];
+  assert(file.isRead, 'a file of allocations was written before it was read', key);
   if (!stateFileWritten(file.writer, answer, turn)) file.dirty = true;
   resumeWaiting(state, file);
 }

@@ -2,11 +2,13 @@
 //
 // Invariant: the pods of the index, and so of workers, admission and eviction, have their allocated resources; different requests
 // are in `desired`.
+
 import type { ResourceRequirements } from '../../../ports/model/container.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import { entryOf, withAllocation } from '../../allocation/allocated-pod.js';
-import { type AllocationState, type CheckpointFile, forgetAllocation, isSaved } from '../../allocation/allocation-state.js';
+import { type AllocationState, type CheckpointFile, forgetAllocation, isAllocationKnown, isSaved } from '../../allocation/allocation-state.js';
 import type { PodResourceEntry } from '../../checkpoints/pod-resources-checkpoint.js';
+import { assert } from '../../kernel/assert.js';
 import type { ActuatedResources } from '../../pod-sync/container-resize.js';
 import type { AllocationOfPods } from '../../pod-sync/sync-context.js';
 import { derived } from '../../values/derived.js';
@@ -45,6 +47,7 @@ export function recordAdmitted(given: AgentView, pod: Pod): void {
 /** Allocates a pod's requests. */
 export function allocate(allocation: AllocationState, pod: Pod): void {
   const uid = uidOf(pod);
+  assert(isAllocationKnown(allocation), 'a pod gets an allocation before those of the previous agent were read', uid);
   allocation.allocated.set(uid, entryOf(pod, allocation.gates));
   touch(allocation.files.allocated, uid);
 }

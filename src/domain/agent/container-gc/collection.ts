@@ -56,6 +56,7 @@ function beginPressed(context: ContainerGCContext): void {
 /** A round has ended, with any result. */
 function end(context: ContainerGCContext): void {
   const { collection } = context.state;
+  assert(collection.outstanding === 0 && collection.waiting.length === 0, 'a round of container collection ends before its removals', collection.phase);
   collection.phase = 'idle';
   if (collection.pressed === 'on') collection.pressed = 'done';
   beginPressed(context);
@@ -118,12 +119,14 @@ function advance(context: ContainerGCContext): void {
 }
 
 function list(context: ContainerGCContext, phase: 'listContainers' | 'listSandboxes'): void {
+  assert(context.state.collection.outstanding === 0, 'pods are listed for container collection before its removals have ended', phase);
   context.state.collection.phase = phase;
   context.turn.ask('runtime.listPods', collectionAddress, 'list', { uid: null }, context.state.settings.runtimeRequestTimeout);
 }
 
 function listed(context: ContainerGCContext, reply: AnswerOf<'runtime.listPods'>): void {
   const { collection } = context.state;
+  assert(collection.phase === 'listContainers' || collection.phase === 'listSandboxes', 'pods were listed that container collection does not wait for', collection.phase);
   if (!reply.outcome.ok) {
     context.turn.log('warn', 'Container garbage collection failed', { err: reply.outcome.error.message });
     context.nodeWarning('ContainerGCFailed', reply.outcome.error.message);
@@ -141,6 +144,7 @@ function listed(context: ContainerGCContext, reply: AnswerOf<'runtime.listPods'>
 function removeContainers(context: ContainerGCContext, pods: readonly ListedPod[]): void {
   const { state } = context;
   const { collection } = state;
+  assert(collection.waiting.length === 0, 'containers of an earlier round wait for their removal');
   collection.phase = 'removeContainers';
   const collected = containersToCollect(pods, state.settings.containerGc, gcContext(context));
   if (collected.length === 0) return;
@@ -150,6 +154,7 @@ function removeContainers(context: ContainerGCContext, pods: readonly ListedPod[
 
 function removeSandboxes(context: ContainerGCContext, pods: readonly ListedPod[]): void {
   const { collection } = context.state;
+  assert(collection.waiting.length === 0, 'sandboxes are collected before containers are removed');
   collection.phase = 'removeSandboxes';
   for (const id of sandboxesToCollect(pods, gcContext(context))) collection.waiting.push({ kind: 'sandbox', id });
 }

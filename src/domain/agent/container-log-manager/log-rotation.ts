@@ -15,6 +15,7 @@
 
 import type { Micros } from '../../../ports/micros.js';
 import type { ContainerRuntimeState } from '../../../ports/model/runtime-status.js';
+import { assert } from '../../kernel/assert.js';
 import { type LogRotationPolicy, planRotatedFiles, rotatedLogName } from '../../logs/log-rotation.js';
 import type { AgentContext } from '../agent-context.js';
 import { requestCollection } from '../container-gc/requests.js';
@@ -84,6 +85,7 @@ export function logRotationReplied(context: ContainerLogManagerContext, key: str
 
 function roundReplied(context: ContainerLogManagerContext, policy: LogRotationPolicy, reply: LogRotationAnswer): void {
   const { logRotation } = context.state;
+  assert(logRotation.phase === (reply.op === 'containerLogs.measure' ? 'measuring' : 'sweeping'), 'a round of log rotation got an answer that it does not wait for', reply.op);
   logRotation.phase = 'idle';
   if (!reply.outcome.ok) {
     context.turn.log('error', 'Failed to look at the logs of containers', { err: reply.outcome.error.message, operation: reply.op });

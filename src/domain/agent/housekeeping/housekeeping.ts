@@ -10,6 +10,7 @@ import type { Micros } from '../../../ports/micros.js';
 import type { ListedPod } from '../../../ports/model/runtime-listing.js';
 import type { Outcome } from '../../../ports/port-error.js';
 import { keepTries, mayTry, nextTryAt, tryFailed, trySucceeded } from '../../backoff/retry-pauses.js';
+import { assert } from '../../kernel/assert.js';
 import { isPodBehind, readPodCache } from '../../pod-cache/pod-cache.js';
 import { areAllSourcesReady } from '../../pod-sources/pod-config.js';
 import type { KnownPod } from '../../pod-workers/known-pods.js';
@@ -99,7 +100,7 @@ export function runningListed(context: HousekeepingContext, { outcome }: AnswerO
     passFailed(context, outcome.error.message);
     return;
   }
-  if (housekeeping.phase !== 'running') return;
+  assert(housekeeping.phase === 'running', 'running pods were listed that no pass waits for', housekeeping.phase);
   cleanUp(context, outcome.value.pods.filter(isRunning));
   housekeeping.phase = 'idle';
   trySucceeded(housekeeping.retries, pass);

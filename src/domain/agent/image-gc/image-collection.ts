@@ -62,29 +62,36 @@ export function beginImageCollection(context: ImageGCContext): void {
 export const imageCollectionOperations = ['runtime.listPods', 'images.list', 'images.fsInfo', 'filesystemUsage.usage', 'images.remove', 'pullRecords.list'] as const;
 
 export function imageCollectionReplied(context: ImageGCContext, reply: AnswerOf<(typeof imageCollectionOperations)[number]>): void {
+  const { imageCollection: collection } = context.state;
   switch (reply.op) {
     case 'runtime.listPods':
+      assert(collection.phase === 'containers', 'containers were listed that image collection does not wait for', collection.phase);
       if (reply.outcome.ok) beginList(context, reply.outcome.value.foreignImages);
       else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
       return;
     case 'images.list':
+      assert(collection.phase === 'list', 'images were listed that image collection does not wait for', collection.phase);
       if (reply.outcome.ok) listed(context, reply.outcome.value);
       else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
       return;
     case 'images.fsInfo':
+      assert(collection.phase === 'fsInfo', 'the file system of images was read that image collection does not wait for', collection.phase);
       if (reply.outcome.ok) fsInfoSaid(context, reply.outcome.value);
       else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
       return;
     case 'filesystemUsage.usage':
+      assert(collection.phase === 'usage', 'the usage of images was read that image collection does not wait for', collection.phase);
       if (reply.outcome.ok) measured(context, reply.outcome.value.capacityBytes, reply.outcome.value.availableBytes);
       // The runtime may live where this path is none.
       else if (reply.outcome.error.kind === 'not-found') measured(context, 0n, 0n);
       else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
       return;
     case 'images.remove':
+      assert(collection.phase === 'remove', 'an image was removed that image collection does not wait for', collection.phase);
       removed(context, reply.slot, reply.outcome.ok ? null : reply.outcome.error.message);
       return;
     case 'pullRecords.list':
+      assert(collection.phase === 'records', 'records were listed that image collection does not wait for', collection.phase);
       if (reply.outcome.ok) for (const { text } of reply.outcome.value) removeRecord(context, text);
       else context.turn.log('error', 'The records of image pulls cannot be read', { err: reply.outcome.error.message });
       rest(context);
@@ -121,6 +128,7 @@ function rest(context: ImageGCContext): void {
 
 function beginRound({ state, turn }: ImageGCContext): void {
   const { imageCollection: collection } = state;
+  assert(collection.phase === 'idle', 'a round of image collection begins during another', collection.phase);
   collection.phase = 'containers';
   collection.startedAt = turn.now;
   collection.removed = 0;

@@ -10,6 +10,7 @@ import type { Micros } from '../../../ports/micros.js';
 import type { ListedPod } from '../../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../../ports/model/runtime-status.js';
 import type { PortFailure } from '../../../ports/port-error.js';
+import { assert } from '../../kernel/assert.js';
 import type { PodLifecycleEvent } from '../../pleg/lifecycle-events.js';
 import { inspected, inspectionFailed, isInspectionAwaited, isLookOutdated, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../../pleg/pleg.js';
 import { deleteFromPodCache, emptyPodStatus, noteMoments, setPodCache } from '../../pod-cache/pod-cache.js';
@@ -31,7 +32,8 @@ const safetyNetPeriod: Micros = 300_000_000;
 export function podRelistReplied(context: PlegContext, reply: AnswerOf<'runtime.inspectPod'>): void {
   const { relist, awaitingStatus } = context.state;
   const uid = reply.slot.slice('look/'.length);
-  const askedAt = relist.looks.get(uid) ?? context.turn.now;
+  const askedAt = relist.looks.get(uid);
+  assert(askedAt !== undefined, 'a pod was inspected that no relist waits for', uid);
   relist.looks.delete(uid);
   if (reply.outcome.ok) {
     if (!relist.denied.has(uid)) relist.failures.delete(uid);
@@ -74,6 +76,7 @@ function takeLook(context: PlegContext, { uid, askedAt, found }: PodRelist): voi
 export function relistReplied(context: PlegContext, reply: AnswerOf<'runtime.listPods'>): void {
   const { state, turn } = context;
   const { relist, pleg, cache } = state;
+  assert(relist.listing, 'pods were listed that no relist waits for');
   relist.listing = false;
   if (!reply.outcome.ok) {
     turn.log('error', 'GenericPLEG: Unable to retrieve pods', { err: reply.outcome.error.message });

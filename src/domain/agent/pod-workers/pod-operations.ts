@@ -174,6 +174,8 @@ function syncSteps(context: PodWorkersContext, run: SyncRun, effects: PodWorkerE
 
 function finish(context: PodWorkersContext, run: SyncRun, effects: PodWorkerEffect[]): void {
   const { state, turn } = context;
+  assert(state.runs.get(run.uid) === run, 'a run ends during another run of its pod', run.uid);
+  assert(run.outstanding === 0, 'a run ends while its commands are in flight', run.uid);
   state.runs.delete(run.uid);
   context.claims?.leave(run.uid);
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
