@@ -143,3 +143,23 @@ t.test('the table of modules has each part, folder and slice of the agent', asyn
   const row = { folder: 'a-manager', parts: ['a', 'b'], slices: ['c', 'api.d'] };
   t.strictSame(moduleRows('\n## Modules of the kubelet\n| m | p | f | s | r |\n|---|---|---|---|---|\n| `m.go` | `b`, `a` | `a-manager/` | `c`, `api.d` | |\n'), [row]);
 });
+
+/** The unchanged lines of the diffs of a document that are no longer in their files. */
+function staleLines(text: string): string[] {
+  const diffs = [...text.matchAll(/^```diff\n(.*?)^```/gms)].map(([, diff = '']) => diff);
+  return diffs
+    .flatMap((diff) => diff.split(/^\+\+\+ /m).slice(1))
+    .flatMap((change) => {
+      const [path = '', ...lines] = change.split('\n');
+      const kept = lines.filter((line) => line.startsWith(' ')).map((line) => line.slice(1));
+      const source = kept.length === 0 || !existsSync(join(root, path)) ? '' : textOf(path);
+      return kept.filter((line) => !source.split('\n').includes(line)).map((line) => `${path}: ${line}`);
+    });
+}
+
+t.test('worked examples of CONTRIBUTING.md continue from the lines that are there', async (t) => {
+  t.strictSame(staleLines(textOf('CONTRIBUTING.md')), []);
+  t.match(textOf('CONTRIBUTING.md'), /^```diff$/m);
+  const parts = 'src/domain/agent/parts.ts';
+  t.strictSame(staleLines(`\`\`\`diff\n+++ ${parts}\n   imageGC,\n   no-such,\n+  added,\n\`\`\`\n`), [`${parts}:   no-such,`]);
+});
