@@ -116,6 +116,8 @@ async function ofDaemon(node: MockNode): Promise<Map<string, Figures>> {
     const podStartMs = { quiet: round(quietStartMs), meanwhile: round(startMs) };
     const more = { restPercent: round(rest), loopDelayMs: loop, rssMiB, podStartMs, requests: span.requests, calls: span.calls };
     found.set(what, { cpuPercent: percent(span), events, seconds: span.seconds, more });
+    // The comparison takes as long again: a run that is stopped before its end has figures, too.
+    console.log(JSON.stringify({ bench: 'watch-storm', what, eventsPerSecond: round(events / span.seconds), cpuPercent: round(percent(span)), ...more }));
     await delay(settleMs);
   }
   return found;

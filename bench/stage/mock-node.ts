@@ -58,8 +58,8 @@ export class MockNode {
     Object.assign(kubelet.environment, measurable(this.loopDelayFile));
   }
 
-  /** The daemon runs, and its node is ready. */
-  static async start(name: string): Promise<MockNode> {
+  /** The daemon runs, and its node is ready. @param settings further fields of its configuration */
+  static async start(name: string, settings: object = {}): Promise<MockNode> {
     const directory = realpathSync(mkdtempSync(join(tmpdir(), `${name}-bench-`)));
     const calls = new Map<string, number>();
     const listen = `unix://${directory}/cri.sock`;
@@ -68,7 +68,7 @@ export class MockNode {
     const runtime = await startMockCri({ seed: 1, registry: 'any', pullBytesPerSecond: 1e12, latencies, profile: 'containerd-1.6', listen, observe });
     const server = await startMockApiserver();
     const place = { directory, endpoint: runtime.endpoint, cgroupRoot: '/', images: {} } as unknown as PrivateContainerd;
-    const kubelet = await KubeletProcess.prepare(place, 'node', { cgroupsPerQOS: false, enforceNodeAllocatable: [], maxPods: 400 });
+    const kubelet = await KubeletProcess.prepare(place, 'node', { cgroupsPerQOS: false, enforceNodeAllocatable: [], maxPods: 400, ...settings });
     const idle = await IdleProcess.start(join(directory, 'idle-delay'));
     const node = new MockNode(directory, server, runtime, kubelet, idle, calls);
     try {

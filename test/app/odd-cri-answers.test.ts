@@ -25,6 +25,7 @@ type PodOf = (request: Buffer, answer: Buffer) => string | undefined;
 
 const { RunPodSandboxRequest, CreateContainerRequest, PodSandboxStatusResponse, ContainerStatusResponse, ImageStatusRequest, PullImageRequest, PodSandbox, Container } =
   criProtocol as unknown as Readonly<Record<string, { decode(bytes: Buffer): never }>>;
+const { Image } = criProtocol as unknown as { readonly Image: { decode(bytes: Buffer): never } };
 const decoded = <T>(type: { decode(bytes: Buffer): never } | undefined, bytes: Buffer): T => type?.decode(bytes) as T;
 const podLabel = 'io.kubernetes.pod.name';
 const nameOf: Readonly<Record<string, PodOf>> = {
@@ -52,7 +53,7 @@ function itemsIn(type: { decode(bytes: Buffer): never }, list: Buffer): readonly
     }
     const bytes = list.subarray(at, at + length);
     at += length;
-    items.push({ pod: decoded<{ labels: Readonly<Record<string, string>> }>(type, bytes).labels[podLabel], bytes });
+    items.push({ pod: decoded<{ labels?: Readonly<Record<string, string>> }>(type, bytes).labels?.[podLabel], bytes });
   }
   return items;
 }
@@ -209,4 +210,60 @@ t.test('odd answers about the node', async (t) => {
   await until('another one runs afterwards', () => phaseOf(daemon, 'second-n1') === 'Running');
   t.ok(running !== undefined && stage.running.includes(running), 'the container that ran runs on');
   t.ok(seen.size > 1, `answers of ${[...seen.keys()].join(', ')}`);
+});
+
+/** A list of images: the given ones, and after them each image of which one field is odd, as far as the list stays readable. */
+function oddImages(list: Buffer): Buffer {
+  const [first] = itemsIn(Image, list);
+  if (first === undefined) return list;
+  const readable = (bytes: Buffer): boolean => {
+    try {
+      Image.decode(bytes);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const changed = [...wireMutations(first.bytes)].map(([, bytes]) => bytes).filter(readable);
+  return Buffer.concat([list, listOf(changed)]);
+}
+
+t.test('odd answers of ListImages', async (t) => {
+  let change = (list: Buffer): Buffer => list;
+  let lists = 0;
+  const removed: string[] = [];
+  const stage = await Stage.open({ offersEvents: false });
+  const proxy = await startCriProxy(join(stage.directory, 'odd.sock'), stage.runtime.endpoint, (method, request, answer) => {
+    if (method === 'RemoveImage') removed.push(decoded<{ image?: { image: string } }>(ImageStatusRequest, request).image?.image ?? '');
+    if (method !== 'ListImages' || answer.length === 0) return answer;
+    lists++;
+    return change(answer);
+  });
+  t.teardown(async () => {
+    await stage.close();
+    proxy.close();
+  });
+  stage.configurationMore = `containerRuntimeEndpoint: ${proxy.endpoint}\n`;
+  stage.manifest('first.yaml', stage.pod('first'));
+  const once = await stage.start();
+  await until('the first pod runs', () => phaseOf(once, 'first-n1') === 'Running');
+  await once.stop();
+  const [running] = stage.running;
+  for (const [what, changed, line] of [
+    ['each field of an image', oddImages, /InvalidImageID.*ImageID is not valid, skipping, image: /],
+    ['cut off', (list: Buffer) => list.subarray(0, list.length - 1), /Image garbage collection failed once.*list answer can't be read/],
+  ] as const) {
+    change = changed;
+    lists = 0;
+    // The images are listed when the runtime's containers are known.
+    const daemon = await stage.start({ ownsImages: true });
+    await until(`${what}: they were listed`, () => lists > 0);
+    await until(`${what}: the log says so`, () => stage.log.lines.some((each) => line.test(each)));
+    stage.manifest(`${lists}-${what.length}.yaml`, stage.pod(`after-${what.length}`));
+    await until(`${what}: another pod runs`, () => phaseOf(daemon, `after-${what.length}-n1`) === 'Running');
+    t.equal(phaseOf(daemon, 'first-n1'), 'Running', what);
+    await daemon.stop();
+  }
+  t.ok(running !== undefined && stage.running.includes(running), 'the container that ran runs on');
+  t.strictSame(removed, [], 'no image is removed');
 });
