@@ -51,7 +51,7 @@ async function serve(path: string): Promise<void> {
   const answers = statisticsAnswers(node, addonNativeLinux(loaded.binding, options));
   const pods = podList(Array.from({ length: podCount }, (_, i) => podOf(i)) as never);
   const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 0 });
-  const page = metricsRoute('/metrics', { contentType: 'text/plain', headers: {}, texts: async () => [await metrics.text()] });
+  const page = metricsRoute('/metrics', { contentType: 'text/plain', headers: {}, texts: () => metrics.texts() });
   const routes: readonly KubeletRoute[] = [...answers.routes, ...podRoutes({ pods: () => pods }), page];
   const server = await KubeletServer.listen({
     address: '127.0.0.1',

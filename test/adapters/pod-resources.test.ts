@@ -14,6 +14,7 @@ import type { Logger } from '../../src/ports/outbound/logger.js';
 import type { PodResourcesCall } from '../../src/ports/outbound/metrics/kubelet-metrics.js';
 import { PortError } from '../../src/ports/port-error.js';
 import { quietCall } from '../ports/pull-records.contract.js';
+import { joined } from '../support/joined.js';
 
 t.setTimeout(120_000);
 
@@ -83,7 +84,7 @@ async function counted(calls: readonly PodResourcesCall[]): Promise<string[]> {
   const observer = new AgentObserver();
   observer.watch(metrics, { agent: { workers: { records: new Map() } } } as never);
   for (const call of calls) observer.podResourcesCall(call);
-  const text = await metrics.text();
+  const text = await joined(metrics.texts());
   metrics.close();
   const prefix = 'kubelet_pod_resources_endpoint_';
   return text

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
 import { ObservedClaims } from '../../src/domain/kubelet-metrics/observed-claims.js';
+import { joined } from '../support/joined.js';
 
 t.test('calls of drivers, and how long a pod’s claims took', async (t) => {
   const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
@@ -24,7 +25,7 @@ t.test('calls of drivers, and how long a pod’s claims took', async (t) => {
   Object.assign(second, { phase: 'done', error: 'no' });
   observed.stepped(2_000_000);
   observed.stepped(9_000_000);
-  const lines = (await metrics.text()).split('\n').filter((line) => /^dra_\w+_(count|sum)/.test(line));
+  const lines = (await joined(metrics.texts())).split('\n').filter((line) => /^dra_\w+_(count|sum)/.test(line));
   const service = '/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin';
   const call = (what: string, method: string, code: string) =>
     `dra_grpc_operations_duration_seconds_${what}{driver_name="gpu.example.com",grpc_status_code="${code}",method_name="${service}/${method}"}`;

@@ -13,6 +13,7 @@ import { ObservedVolumes } from '../../src/domain/kubelet-metrics/observed-volum
 import { newPluginManager } from '../../src/domain/plugins/plugin-manager-state.js';
 import { newVolumeManager } from '../../src/domain/volume-manager/volume-manager-state.js';
 import type { KubeletReading } from '../../src/ports/outbound/metrics/kubelet-metrics.js';
+import { joined } from '../support/joined.js';
 
 t.test('pods that made room are counted by what the critical pod lacked', async (t) => {
   const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
@@ -28,7 +29,7 @@ t.test('pods that made room are counted by what the critical pod lacked', async 
     observed.begun(1, { op: 'events.record', address: { machine: 'm', key: uid }, request: { involvedObject: { uid }, type: 'Warning', reason } } as never);
   for (const uid of ['u1', 'u2', 'u3']) say(uid, 'Preempting');
   say('u1', 'BackOff');
-  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('kubelet_preemptions{'));
+  const lines = (await joined(metrics.texts())).split('\n').filter((line) => line.startsWith('kubelet_preemptions{'));
   t.strictSame(lines.sort(), ['kubelet_preemptions{preemption_signal="cpu"} 2', 'kubelet_preemptions{preemption_signal="vendor.io/gpu"} 1']);
 });
 
@@ -77,13 +78,13 @@ t.test('runs of credential provider plugins', async (t) => {
   answer(false);
   answer(false, 'registryCredentials.readNodeConfig');
   observed.answered(2_000_000, null, { op: command.op, outcome: { ok: false } } as never);
-  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('kubelet_credential_provider_plugin_') && !line.includes('_bucket'));
+  const lines = (await joined(metrics.texts())).split('\n').filter((line) => line.startsWith('kubelet_credential_provider_plugin_') && !line.includes('_bucket'));
   t.strictSame(lines.sort(), [
     'kubelet_credential_provider_plugin_duration_count{plugin_name="ecr"} 2',
     'kubelet_credential_provider_plugin_duration_sum{plugin_name="ecr"} 0.6',
     'kubelet_credential_provider_plugin_errors_total{plugin_name="ecr"} 1',
   ]);
-  t.match(await metrics.text(), /_duration_bucket\{le="0.25",plugin_name="ecr"\} 0\n.*_duration_bucket\{le="0.5",plugin_name="ecr"\} 2\n/, 'in seconds');
+  t.match(await joined(metrics.texts()), /_duration_bucket\{le="0.25",plugin_name="ecr"\} 0\n.*_duration_bucket\{le="0.5",plugin_name="ecr"\} 2\n/, 'in seconds');
 });
 
 t.test('calls of CSI drivers by driver, method and code; volumes that were left by an earlier agent', async (t) => {
@@ -105,7 +106,9 @@ t.test('calls of CSI drivers by driver, method and code; volumes that were left 
   answer('volumeMounts.setOwnership', { ok: true });
   const left = (plugin: string, data: string | null = null) => ({ plugin, volume: 'v', data, isDevice: false });
   answer('volumeMounts.survey', { ok: true, value: [{ uid: 'u', volumes: [left('kubernetes.io~empty-dir'), left('vendor~x'), left('kubernetes.io~csi', 'spoiled')] }] });
-  const lines = (await metrics.text()).split('\n').filter((line) => /^(csi_operations_seconds_count|reconstruct_volume|storage_operation_duration_seconds_(count|sum))/.test(line));
+  const lines = (await joined(metrics.texts()))
+    .split('\n')
+    .filter((line) => /^(csi_operations_seconds_count|reconstruct_volume|storage_operation_duration_seconds_(count|sum))/.test(line));
   const of = (code: string) =>
     `csi_operations_seconds_count{driver_name="csi.example.com",grpc_status_code="${code}",method_name="/csi.v1.Node/NodePublishVolume",migrated="false"} 1`;
   const access = '{migrated="false",operation_name="volume_apply_access_control",status="success",volume_plugin="kubernetes.io/csi:csi.example.com"}';
@@ -141,7 +144,7 @@ t.test('images that are volumes, and hooks that fell back to HTTP', async (t) =>
   const operations = new ObservedOperations({ metrics, state } as never);
   for (const reason of ['LifecycleHTTPFallback', 'Created'])
     operations.begun(1, { op: 'events.record', address: { machine: 'm', key: 'u' }, request: { involvedObject: { uid: 'u' }, type: 'Warning', reason } } as never);
-  const lines = (await metrics.text()).split('\n').filter((line) => /^kubelet_(image_volume|lifecycle)/.test(line));
+  const lines = (await joined(metrics.texts())).split('\n').filter((line) => /^kubelet_(image_volume|lifecycle)/.test(line));
   t.strictSame(lines.sort(), [
     'kubelet_image_volume_mounted_errors_total 1',
     'kubelet_image_volume_mounted_succeed_total 2',
@@ -156,7 +159,7 @@ t.test('what was said of SELinux labels of volumes', async (t) => {
   volumes.labelCounts.set('b', { metric: 'volumes_admitted', plugin: 'kubernetes.io/csi/d', accessMode: 'RWX', count: 3 });
   const metrics = new KubeletMetrics({ steady: [], readings: async () => volumeReadings({ volumes }), startedMillis: 1 });
   t.teardown(() => metrics.close());
-  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('volume_manager_selinux_'));
+  const lines = (await joined(metrics.texts())).split('\n').filter((line) => line.startsWith('volume_manager_selinux_'));
   t.strictSame(lines, [
     'volume_manager_selinux_pod_context_mismatch_errors_total{access_mode="RWOP"} 2',
     'volume_manager_selinux_volumes_admitted_total{access_mode="RWX",volume_plugin="kubernetes.io/csi/d"} 3',
@@ -170,9 +173,9 @@ t.test('a reading that a later scrape lacks has no series any more', async (t) =
   ];
   const metrics = new KubeletMetrics({ steady: [['kubelet_node_name', { node: 'n' }, 1]], readings: async () => readings, startedMillis: 1 });
   t.teardown(() => metrics.close());
-  t.match(await metrics.text(), /^kubelet_volume_stats_used_bytes\{.*\} 5$/m);
+  t.match(await joined(metrics.texts()), /^kubelet_volume_stats_used_bytes\{.*\} 5$/m);
   readings = [['kubelet_mirror_pods', {}, 2]];
-  const text = await metrics.text();
+  const text = await joined(metrics.texts());
   t.notMatch(text, /^kubelet_volume_stats_used_bytes/m, 'the last claim is gone');
   t.match(text, /^kubelet_mirror_pods 2$/m);
   t.match(text, /^kubelet_node_name\{node="n"\} 1$/m, 'what never changes stays');
@@ -201,7 +204,7 @@ t.test('resizes: how they wait, what was counted, how long their actuation takes
   runs.delete('c');
   observed.stepped(1_250_000);
   observed.stepped(9_000_000);
-  const lines = (await metrics.text()).split('\n').filter((line) => /resize/.test(line) && !/^#|_bucket|_total 0/.test(line));
+  const lines = (await joined(metrics.texts())).split('\n').filter((line) => /resize/.test(line) && !/^#|_bucket|_total 0/.test(line));
   t.strictSame(lines.sort(), [
     'kubelet_container_requested_resizes_total{operation="increase",requirement="limits",resource="cpu"} 2',
     'kubelet_pod_deferred_accepted_resizes_total{retry_trigger="pods_removed"} 3',
@@ -227,7 +230,7 @@ t.test('sockets of plugins, orphaned pods, checks of present images', async (t) 
   const housekeeping = { orphansSeen: 3, retries } as never;
   const metrics = new KubeletMetrics({ steady: [], readings: async () => [...pluginReadings({ plugins }), ...orphanReadings({ housekeeping })], startedMillis: 1 });
   t.teardown(() => metrics.close());
-  const lines = (await metrics.text()).split('\n').filter((line) => /^(plugin_manager|kubelet_orphan_)/.test(line));
+  const lines = (await joined(metrics.texts())).split('\n').filter((line) => /^(plugin_manager|kubelet_orphan_)/.test(line));
   t.strictSame(lines.sort(), [
     'kubelet_orphan_pod_cleaned_volumes 3',
     'kubelet_orphan_pod_cleaned_volumes_errors 2',
@@ -246,5 +249,5 @@ t.test('a sleep of a preStop hook that the grace period ends', async (t) => {
   const observed = new ObservedOperations({ metrics, state: { agent: { runs: new Map([['u', { steps }]]) } } } as never);
   for (const containerId of ['early', 'done', 'none', 'unknown'])
     observed.begun(2_000_000, { op: 'containers.stop', address: { machine: 'pod', key: 'u' }, request: { containerId } } as never);
-  t.match(await metrics.text(), /^kubelet_sleep_action_terminated_early_total 1$/m);
+  t.match(await joined(metrics.texts()), /^kubelet_sleep_action_terminated_early_total 1$/m);
 });

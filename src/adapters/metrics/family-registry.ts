@@ -55,11 +55,12 @@ export class FamilyRegistry<All extends Families> {
     for (const one of this.kept.values()) one.reset();
   }
 
-  async text(): Promise<string> {
-    const text = await this.registry.metrics();
-    return text
-      .replace(/^# HELP [^\n]*\n# TYPE [^\n]*\n(?=\n|$|# )/gm, '')
-      .replace(/\n{2,}/g, '\n')
-      .replace(/^\n/, '');
+  /** Each family's text by itself: all of them at once would take one long turn of the event loop. */
+  async *texts(): AsyncGenerator<string> {
+    for (const { name } of this.registry.getMetricsAsArray()) {
+      const text = await this.registry.getSingleMetricAsString(name);
+      // Without series there are only its help and its type.
+      if (text.indexOf('\n', text.indexOf('\n') + 1) >= 0) yield `${text}\n`;
+    }
   }
 }

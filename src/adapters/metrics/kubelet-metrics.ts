@@ -66,17 +66,18 @@ export class KubeletMetrics implements MetricsRecorder {
     this.setStart();
   }
 
-  async text(): Promise<string> {
+  /** By families. */
+  async *texts(): AsyncGenerator<string> {
     this.own.replace(await this.options.readings());
-    return this.own.text();
+    yield* this.own.texts();
   }
 
-  probesText(): Promise<string> {
-    return this.probes.text();
+  probesTexts(): AsyncGenerator<string> {
+    return this.probes.texts();
   }
 
-  slisText(): Promise<string> {
-    return this.health.text();
+  slisTexts(): AsyncGenerator<string> {
+    return this.health.texts();
   }
 
   close(): void {

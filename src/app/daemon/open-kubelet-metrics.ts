@@ -59,18 +59,18 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
   observer.watch(metrics, state);
   measuring.watch(metrics);
   const queries = resolver.get(tokens.queries);
-  const page = (pattern: string, text: () => Promise<string>, headers: Readonly<Record<string, string>> = {}) =>
-    metricsRoute(pattern, { contentType: metricsContentType, headers, texts: async () => [await text()] });
-  const slis = page('/metrics/slis', async () => {
+  const page = (pattern: string, texts: () => AsyncIterable<string>, headers: Readonly<Record<string, string>> = {}) =>
+    metricsRoute(pattern, { contentType: metricsContentType, headers, texts });
+  const slis = page('/metrics/slis', () => {
     metrics.checked(queries.health());
-    return metrics.slisText();
+    return metrics.slisTexts();
   });
   return {
     routes: [
-      page('/metrics', () => metrics.text(), { 'Process-Start-Time-Unix': String(Math.floor(startedMillis / 1000)) }),
+      page('/metrics', () => metrics.texts(), { 'Process-Start-Time-Unix': String(Math.floor(startedMillis / 1000)) }),
       page('/metrics/probes', () => {
         observer.forgetGone();
-        return metrics.probesText();
+        return metrics.probesTexts();
       }),
       {
         ...slis,
