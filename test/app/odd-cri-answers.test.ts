@@ -12,6 +12,9 @@ import { phaseOf, Stage } from './stage.js';
 
 t.setTimeout(580_000);
 
+/** Pods that failed are retried after back-offs, and there are many. */
+const patience = { boundMillis: 120_000 };
+
 interface Oddity {
   /** The pod that it concerns, without the node's name. */
   readonly pod: string;
@@ -148,7 +151,7 @@ for (const [method, depth] of [
   t.test(`odd answers of ${method}`, async (t) => {
     const { stage, odd, daemon } = await stageWith(t);
     stage.manifest('model.yaml', stage.pod('model', 'r.io/model:1'));
-    await until('the first pod runs', () => phaseOf(daemon, 'model-n1') === 'Running' && odd.answers.has(method));
+    await until('the first pod runs', () => phaseOf(daemon, 'model-n1') === 'Running' && odd.answers.has(method), patience);
     const changes = changesOf(method, odd.answers.get(method) as Buffer, depth);
     t.ok(changes.length > 2, `${changes.length} changes`);
     for (const [i, change] of changes.entries()) {
@@ -158,16 +161,16 @@ for (const [method, depth] of [
     }
     stage.manifest('good.yaml', stage.pod('good', 'r.io/good:1'));
     const unchanged = (): readonly string[] => [...odd.oddities.values()].filter(({ pod }) => !odd.changed.has(pod)).map(({ pod, change }) => `${pod}: ${change}`);
-    await until('the answers were odd', () => unchanged().length === 0).catch(() => t.strictSame(unchanged(), [], 'pods whose answers were as they should be'));
-    await until('a pod beside them runs', () => phaseOf(daemon, 'good-n1') === 'Running');
+    await until('the answers were odd', () => unchanged().length === 0, patience).catch(() => t.strictSame(unchanged(), [], 'pods whose answers were as they should be'));
+    await until('a pod beside them runs', () => phaseOf(daemon, 'good-n1') === 'Running', patience);
     const says = (pod: string): boolean =>
       stage.log.lines.some((line) => line.includes(`${pod}-n1`) && (/^(warn|error)/.test(line) || line.includes('state, try killing it before restart')));
     const shows = ({ pod, change }: Oddity): boolean => phaseOf(daemon, `${pod}-n1`) === 'Running' || says(pod) || (method === 'ContainerStatus' && saysCreated.has(change));
     const silent = (): readonly string[] => [...odd.oddities.values()].filter((oddity) => !shows(oddity)).map(({ pod, change }) => `${pod}: ${change}`);
-    await until('each runs, or the log says why not', () => silent().length === 0).catch(() => t.strictSame(silent(), [], 'pods that neither run nor say why'));
+    await until('each runs, or the log says why not', () => silent().length === 0, patience).catch(() => t.strictSame(silent(), [], 'pods that neither run nor say why'));
     odd.isOdd = false;
     const waits = (): readonly string[] => [...odd.oddities.values()].filter(({ pod }) => phaseOf(daemon, `${pod}-n1`) !== 'Running').map(({ pod, change }) => `${pod}: ${change}`);
-    await until('all run once the runtime answers as it should', () => waits().length === 0).catch(() => t.strictSame(waits(), [], 'pods that never run'));
+    await until('all run once the runtime answers as it should', () => waits().length === 0, patience).catch(() => t.strictSame(waits(), [], 'pods that never run'));
     t.equal(phaseOf(daemon, 'model-n1'), 'Running', 'the first pod runs on');
   });
 }
