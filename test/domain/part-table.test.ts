@@ -1,10 +1,17 @@
 // The table of parts: who gets an input, in which order parts start and settle, and what is a programmer's error.
 import t from 'tap';
-import type { Owner } from '../../src/domain/agent/ownership.js';
+import { AgentContext } from '../../src/domain/agent/agent-context.js';
+import { newAgentState } from '../../src/domain/agent/agent-state.js';
+import { contextOf, type Owner } from '../../src/domain/agent/ownership.js';
 import { type AgentPart, type AllSlices, PartTable } from '../../src/domain/agent/part.js';
 import { agentParts } from '../../src/domain/agent/parts.js';
+import { apiParts } from '../../src/domain/agent/reflectors/api-owners.js';
+import { defaultSettings } from '../../src/domain/agent/settings.js';
+import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
+import type { Address, Turn } from '../../src/domain/kernel/machine.js';
+import type { AgentOperations } from '../../src/ports/outbound/outbound-ports.js';
 
-const context = null as unknown as AllSlices;
+const context = { during: (_turn: unknown, work: () => void) => work() } as unknown as AllSlices;
 type Input = Parameters<PartTable['take']>[1];
 
 function recorder(name: string, seen: string[]): AgentPart<Owner> {
@@ -47,4 +54,49 @@ t.test('what no part handles, or two do, is a failed assertion', async (t) => {
 
 t.test('the parts of the agent have different names', async (t) => {
   t.equal(new Set(agentParts.map(({ name }) => name)).size, agentParts.length);
+});
+
+t.test('a part that would do more if it settled again is named', async (t) => {
+  const state = newAgentState(defaultSettings, nodeFacts());
+  const agent = contextOf<Owner>()(new AgentContext(state, apiParts));
+  const inFlight = new Set(['d']);
+  agent.begin({ now: 1, inFlight: (_address: Address, slot: string) => inFlight.has(slot) } as unknown as Turn<AgentOperations>);
+  const address = { machine: 'm', key: 'k' };
+  const unsettled = (settle: AgentPart<Owner>['settle'] & {}) =>
+    new PartTable([
+      { name: 'a', settle: () => {} },
+      { name: 'b', settle },
+    ]).unsettled(agent);
+  t.equal(
+    unsettled(({ turn }) => turn.wakeAt(address, turn.now)),
+    null,
+  );
+  t.equal(
+    unsettled(({ turn }) => turn.cancel(address, 'c')),
+    null,
+  );
+  t.equal(
+    unsettled(({ turn }) => turn.cancel(address, 'd')),
+    'b: cancels m/k, d',
+  );
+  t.equal(
+    unsettled(({ turn }) => turn.ask('images.list', address, 'e', null)),
+    'b: requests images.list for m/k, e',
+  );
+  t.equal(
+    unsettled(({ turn }) => void turn.random('pause', 'u')),
+    'b: draws pause u',
+  );
+  t.equal(
+    unsettled(({ turn }) => turn.log('info', 'more')),
+    'b: logs more',
+  );
+  t.equal(
+    unsettled(({ turn }) => turn.end(address)),
+    'b: ends m/k',
+  );
+  t.equal(
+    unsettled((p) => p.nodeEvent('Normal', 'R', 'm')),
+    'b: sends events.record',
+  );
 });

@@ -2,7 +2,7 @@
 // no checker may find a violation, and the second run must equal the first.
 import t from 'tap';
 import type { PodStatus } from '../../src/ports/model/pod-status.js';
-import { SimCluster, type SimClusterNode, type SimClusterOptions } from '../../src/sim/index.js';
+import { kubeletMachine, SimCluster, type SimClusterNode, type SimClusterOptions } from '../../src/sim/index.js';
 
 /** A loaded machine may be many times slower; what takes longer than this hangs. */
 const timeout = 300_000;
@@ -22,7 +22,7 @@ export class Stage {
     readonly t: Checks,
     options: SimClusterOptions,
   ) {
-    this.cluster = new SimCluster({ hash: true, ...options, observe: (_node, _input, { agent }) => this.note(agent.statuses) });
+    this.cluster = new SimCluster({ hash: true, agent: (state) => kubeletMachine(state, true), ...options, observe: (_node, _input, { agent }) => this.note(agent.statuses) });
   }
 
   get node(): SimClusterNode {

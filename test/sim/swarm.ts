@@ -2,7 +2,7 @@
 // reach the desired state; then nothing is desired, and nothing may be left.
 import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import type { PodPhase } from '../../src/ports/model/pod-status.js';
-import { SimCluster, type SimClusterNode, type SimClusterOptions } from '../../src/sim/index.js';
+import { type KubeletMachine, type KubeletState, kubeletMachine, SimCluster, type SimClusterNode, type SimClusterOptions } from '../../src/sim/index.js';
 import { Dice } from './dice.js';
 import { type Deadly, endsByPod, isPlanted } from './planted/deadly-pod.js';
 import { minute, second } from './sim-pods.js';
@@ -27,6 +27,11 @@ export interface SwarmResult {
 }
 
 /** @param hash keep the hash of the run, to compare it with another one */
+/** Each step asserts that its parts have settled. */
+function checked(state: KubeletState): KubeletMachine {
+  return kubeletMachine(state, true);
+}
+
 export function runSeed(seed: number, coverage: SwarmCoverage, hash = false, agent: SimClusterOptions['agent'] | null = null): SwarmResult {
   const options = swarmOptions(seed);
   const swarm = new Swarm(seed, agent === null ? options : { ...options, cluster: { ...options.cluster, agent } }, coverage, hash);
@@ -66,7 +71,7 @@ class Swarm {
     hash: boolean,
   ) {
     this.deadly = { operation: null, uids: new Set(), struck: 0 };
-    const plant = options.deadly === null ? {} : { agent: endsByPod(this.deadly), survives: isPlanted };
+    const plant = options.deadly === null ? { agent: checked } : { agent: endsByPod(this.deadly), survives: isPlanted };
     this.cluster = new SimCluster({ ...plant, ...options.cluster, hash, observe: (_node, input, state) => coverage.stepped(input, state.agent) });
     this.dice = new Dice(seed, 'actions');
     this.api = options.inCluster ? new SwarmApi(this.cluster, options) : null;

@@ -108,6 +108,14 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
     this.podsWorkedOn = 0;
   }
 
+  /** Does something whose outputs go elsewhere. */
+  during(turn: Turn<AgentOperations>, work: () => void): void {
+    const { current } = this;
+    this.current = turn;
+    work();
+    this.current = current;
+  }
+
   /** Does something for a pod. A programmer error in it leaves the pod's UID in the state: the end of the process is laid to it. */
   forPod<Result>(uid: string, work: () => Result): Result {
     const { subject } = this.own;

@@ -10,14 +10,18 @@ import { agentParts } from './parts.js';
 import { apiParts } from './reflectors/api-owners.js';
 import { withoutAside } from './set-aside/set-aside.js';
 import { subjectOf } from './step-subject.js';
+import { mayResumeMore } from './sync-loop/pod-pace.js';
 import { noteWallClock } from './wall-clock.js';
 
 export type AgentInput = AgentEvent | Reply<AgentOperations> | Wake;
 
 const parts = new PartTable(agentParts);
 
-/** Makes the machine for a state; the two belong together for the state's life. */
-export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent, AgentOperations> {
+/**
+ * Makes the machine for a state; the two belong together for the state's life.
+ * @param checksSettled each step asserts that it has left nothing to do that no later input would lead to: twice the cost, for tests and simulations
+ */
+export function agentMachine(state: AgentState, checksSettled = false): Machine<AgentState, AgentEvent, AgentOperations> {
   const context = contextOf<Owner>()(new AgentContext(state, apiParts));
   return {
     step(given: AgentState, input: AgentInput, turn: Turn<AgentOperations>): void {
@@ -28,6 +32,11 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       parts.take(context, withoutAside(state, input));
       state.subject = null;
       parts.settle(context);
+      // A part that settles after the sync loop may have resumed pods: they have their turn in this step, too.
+      if (mayResumeMore(context)) parts.settle(context);
+      if (!checksSettled) return;
+      const unsettled = parts.unsettled(context);
+      assert(unsettled === null, 'a step has left work undone', unsettled);
     },
   };
 }

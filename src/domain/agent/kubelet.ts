@@ -39,7 +39,7 @@ export function newKubeletState(settings: KubeletSettings, nodeFacts: NodeFacts)
 }
 
 /** Makes the machine for a state; the two belong together for the state's life. */
-export function kubeletMachine(state: KubeletState): Machine<KubeletState, KubeletEvent, KubeletOperations> {
-  const agent = agentMachine(state.agent);
+export function kubeletMachine(state: KubeletState, checksSettled = false): Machine<KubeletState, KubeletEvent, KubeletOperations> {
+  const agent = agentMachine(state.agent, checksSettled);
   return { step: (_given, input, turn) => agent.step(state.agent, input, turn) };
 }

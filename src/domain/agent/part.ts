@@ -8,6 +8,7 @@ import { assert } from '../kernel/assert.js';
 import type { Reply, ReplyTo, Wake } from '../kernel/machine.js';
 import type { AgentEvent } from './agent-state.js';
 import type { ContextOf, Owner } from './ownership.js';
+import { SettledTurn } from './settled-turn.js';
 
 /** The answer to an operation, or to one of several. */
 export type AnswerOf<Op extends keyof AgentOperations> = ReplyTo<AgentOperations, Op>;
@@ -63,6 +64,7 @@ export class PartTable {
   private readonly events = new Map<AgentEvent['type'], AnyEventHandler[]>();
   private readonly starts: NonNullable<AgentPart<Owner>['start']>[] = [];
   private readonly settles: NonNullable<AgentPart<Owner>['settle']>[] = [];
+  private readonly settling: string[] = [];
 
   constructor(parts: readonly AgentPart<Owner>[]) {
     for (const { name, machines = {}, events = {}, start, settle } of parts) {
@@ -72,7 +74,9 @@ export class PartTable {
       }
       for (const [type, handler] of Object.entries(events)) this.handlersOf(type as AgentEvent['type']).push(handler as AnyEventHandler);
       if (start !== undefined) this.starts.push(start);
-      if (settle !== undefined) this.settles.push(settle);
+      if (settle === undefined) continue;
+      this.settles.push(settle);
+      this.settling.push(name);
     }
   }
 
@@ -89,6 +93,16 @@ export class PartTable {
 
   settle(context: AllSlices): void {
     for (const settle of this.settles) settle(context);
+  }
+
+  /** A part that would do something more if it settled again, and what; null: the step has left nothing to do. For tests and simulations. */
+  unsettled(context: AllSlices): string | null {
+    for (const [i, settle] of this.settles.entries()) {
+      const watch = new SettledTurn(context.turn);
+      context.during(watch, () => settle(context));
+      if (watch.output !== null) return `${this.settling[i] ?? ''}: ${watch.output}`;
+    }
+    return null;
   }
 
   private replied(context: AllSlices, reply: Reply<AgentOperations>): void {

@@ -19,7 +19,7 @@ export const isPlanted = (error: unknown): boolean => error instanceof PlantedEr
 
 export function endsByPod(deadly: Deadly): (state: KubeletState) => KubeletMachine {
   return (state) => {
-    const machine = kubeletMachine(state);
+    const machine = kubeletMachine(state, true);
     return { step: (given, input, turn) => machine.step(given, input, withDeath(turn, deadly)) };
   };
 }

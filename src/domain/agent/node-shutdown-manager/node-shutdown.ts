@@ -65,11 +65,18 @@ export function planNodeShutdown(context: NodeShutdownManagerContext): void {
   const { state, turn } = context;
   const { shutdown } = state;
   if (shutdown.manager.run === null && (shutdown.manager.retryAt === null || shutdown.manager.retryAt === shutdown.plannedAt)) return;
-  const decision = advanceManager(shutdown.manager, (pod) => isGone(context, pod), turn);
-  decided(context, decision);
+  let decision = advance(context);
+  // A pod that has nothing to stop is gone at once, and the next group has its turn.
+  while (decision.actions.some(({ kind }) => kind === 'kill')) decision = advance(context);
   if (decision.wakeAt === null || decision.wakeAt === shutdown.plannedAt) return;
   shutdown.plannedAt = decision.wakeAt;
   turn.wakeAt(nodeShutdownAddress, Math.max(decision.wakeAt, turn.now));
+}
+
+function advance(context: NodeShutdownManagerContext): ReturnType<typeof advanceManager> {
+  const decision = advanceManager(context.state.shutdown.manager, (pod) => isGone(context, pod), context.turn);
+  decided(context, decision);
+  return decision;
 }
 
 function happen(context: NodeShutdownManagerContext, event: ShutdownEvent): void {

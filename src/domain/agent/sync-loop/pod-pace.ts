@@ -22,6 +22,11 @@ export function mayWorkOn(context: AgentContext): boolean {
   return false;
 }
 
+/** Whether pods wait that may be worked on in this step. */
+export function mayResumeMore({ state: { backlog }, podsWorkedOn }: AgentContext): boolean {
+  return (backlog.woken.size > 0 || backlog.statusesCame) && podsWorkedOn < maxPodsAStep;
+}
+
 /** Leaves all pods to the next step: this one has processed a long list already. */
 export function workOnNoMore(context: SyncLoopContext): void {
   context.podsWorkedOn = Math.max(context.podsWorkedOn, maxPodsAStep);
