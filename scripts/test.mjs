@@ -1,5 +1,5 @@
 // `npm test [-- WORD...]`: the tests whose path holds one of the words, or all; with `--tier nightly` or `--tier soak` the long ones.
-// Without CI in the environment the tier is `short`: the same files, and of each long sweep a share (test/support/sweep.ts).
+// Without CI in the environment the tier is `short`: no `*.long.test.ts`, unless a word chooses it, and of each long sweep a share (test/support/sweep.ts).
 // Files named `*.alone.test.ts` run after the others, one at a time: they change something that the whole machine shares.
 // Where CI is set, a few failed files run a second time, alone: on a machine that others load too, one late timer of thousands must not decide.
 // Which they were is printed last, so that each is looked into.
@@ -29,7 +29,7 @@ const countNames = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', '
 const { tier, words } = parse(process.argv.slice(2));
 await orExit('test', bootstrapDevelopment);
 await orExit('test', ensureBundled);
-const files = listFiles();
+const { files, long } = listFiles();
 const alone = files.filter((file) => file.includes('.alone.'));
 const together = files.filter((file) => !file.includes('.alone.'));
 const start = performance.now();
@@ -48,13 +48,14 @@ function parse(args) {
   return { tier: chosen, words: args.filter((_, i) => at < 0 || (i !== at && i !== at + 1)) };
 }
 
-/** Compiled files, by the sources that exist now: a compiled file whose source is gone does not count. */
+/** Compiled files, by the sources that exist now: a compiled file whose source is gone does not count. `long`: how many this tier leaves out. */
 function listFiles() {
   const test = join(root, 'test');
   const sources = filesBelow(test, (name) => suffixes[tier].some((suffix) => name.endsWith(suffix)));
-  return sources
-    .filter((file) => words.length === 0 || words.some((word) => relative(root, file).includes(word)))
-    .map((file) => join(root, 'dist', 'test', relative(test, file).replace(/ts$/, 'js')));
+  const chosen = sources.filter((file) => words.length === 0 || words.some((word) => relative(root, file).includes(word)));
+  const kept = chosen.filter((file) => tier !== 'short' || words.length > 0 || !file.endsWith('.long.test.ts'));
+  const compiled = kept.map((file) => join(root, 'dist', 'test', relative(test, file).replace(/ts$/, 'js')));
+  return { files: compiled, long: chosen.length - kept.length };
 }
 
 function run(list, width) {
@@ -110,6 +111,7 @@ function summarise() {
   }
   console.log(`# duration_ms ${Math.round(performance.now() - start)}`);
   console.log(`# files ${ran.size} of ${files.length}`);
+  if (long > 0) console.log(`# left out: ${long} long files; CI=1 npm test runs them too, and npm test -- WORD those that a word chooses`);
   if (isMended) for (const file of failed) console.log(`# unsteady: ${relative(root, file)} failed once and passed alone`);
   return problems.length === 0 && decisive.every((one) => one.status === 0);
 }
