@@ -3,11 +3,11 @@
 // `node dist/bench/agent-step.js [STEPS]`; with --expose-gc it also prints the bytes that a step allocates.
 
 import { agentMachine } from '../src/domain/agent/agent.js';
-import { AgentContext } from '../src/domain/agent/agent-context.js';
 import { contextOf, type Owner } from '../src/domain/agent/ownership.js';
 import { agentParts } from '../src/domain/agent/parts.js';
 import { apiParts } from '../src/domain/agent/reflectors/api-owners.js';
 import { restAddress } from '../src/domain/agent/status-manager/status-writes.js';
+import { StepContext } from '../src/domain/agent/step-context.js';
 import type { Turn } from '../src/domain/kernel/machine.js';
 import { instantOf } from '../src/domain/values/instant.js';
 import type { Instant } from '../src/ports/instant.js';
@@ -60,7 +60,7 @@ for (const pods of [10, 250]) {
   const turn = idleTurn(cluster.now, instantOf(cluster.now));
   const input = { type: 'wake', address: restAddress } as const;
   const step = (): void => machine.step(state, input, turn);
-  const context = contextOf<Owner>()(new AgentContext(state, apiParts));
+  const context = contextOf<Owner>()(new StepContext(state, apiParts));
   context.begin(turn);
   const settling = agentParts.flatMap(({ name, settle }) => (settle === undefined ? [] : [[name, microsEach(() => settle(context), steps)] as const]));
   const figures = {

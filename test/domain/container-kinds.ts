@@ -43,6 +43,11 @@ export const specKinds: readonly Kinds[] = [
   ],
   ['containers/checkpoint-archive.ts hasContainer', 'regular init ephemeral', everything],
   ['containers/container-config.ts targetContainerId', 'ephemeral', 'only ephemeral containers have a target'],
+  ['containers/requested-container.ts containerToAttach', 'regular init ephemeral', everything],
+  ['kubelet-metrics/kubelet-readings.ts containerReadings', 'ephemeral', 'the metric counts ephemeral containers'],
+  ['kubelet-metrics/observed-pods.ts ObservedPods', 'regular', 'the metric counts the regular containers of a pod, as the reference does'],
+  ['kubelet-metrics/observed-pods.ts containerType', 'init ephemeral', 'what is neither is a regular container'],
+  ['live-page/pod-rows.ts podRow', 'regular', 'the column counts regular containers, as that of kubectl'],
   ['containers/downward-resources.ts envResourceValue', 'regular init', withResources],
   ['containers/downward-resources.ts volumeResourceValue', 'regular init', withResources],
   ['containers/port-mappings.ts portMappings', 'regular', 'as the reference, and what its golden cases hold: ports of sidecars are not mapped'],
@@ -140,6 +145,8 @@ export const specKinds: readonly Kinds[] = [
 ];
 
 export const statusKinds: readonly Kinds[] = [
+  ['live-page/pod-rows.ts podRow', 'regular init', 'ready and restarts of what runs by itself; ephemeral containers are neither ready nor restarted'],
+  ['live-page/pod-rows.ts containerRows', 'regular init', 'the rows of what runs by itself'],
   ['agent/pod-admission/pod-admission.ts containersOf', 'regular init ephemeral', everything],
   ['agent/status-manager/pod-statuses.ts setProbed', 'regular init', noEphemeralProbes],
   ['agent/probe-manager/probe-workers.ts isAwaitedReadiness', 'regular init', noEphemeralProbes],

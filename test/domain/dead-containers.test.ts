@@ -1,12 +1,12 @@
 // What goes at once when a container of a pod dies: which containers, their logs, and how many removals may wait.
 
 import t from 'tap';
-import { AgentContext } from '../../src/domain/agent/agent-context.js';
 import { newAgentState } from '../../src/domain/agent/agent-state.js';
 import { collectAfterDeath, deadContainerRemoved, deadLogsRemoved } from '../../src/domain/agent/container-gc/dead-containers.js';
 import { type ContextOf, contextOf } from '../../src/domain/agent/ownership.js';
 import { apiParts } from '../../src/domain/agent/reflectors/api-owners.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
+import { StepContext } from '../../src/domain/agent/step-context.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
 import { deadContainerQueueCapacity } from '../../src/domain/gc/dead-containers.js';
 import type { Address, ReplyFor, Turn } from '../../src/domain/kernel/machine.js';
@@ -43,7 +43,7 @@ class Agent {
 
   constructor() {
     this.state = newAgentState({ ...defaultSettings, containerLogLinks: '/links', podLogsDirectory: '/logs', runtimeRequestTimeout: 7 }, nodeFacts());
-    this.context = contextOf<'containerGC'>()(new AgentContext(this.state, apiParts));
+    this.context = contextOf<'containerGC'>()(new StepContext(this.state, apiParts));
     const turn = {
       ask: (op: string, address: Address, slot: string, request: object, timeout?: number) => this.asked.push([op, `${address.machine}/${address.key}`, slot, request, timeout]),
       log: (level: string, message: string, fields: object) => this.logged.push(`${level} ${message} ${JSON.stringify(fields)}`),

@@ -3,7 +3,8 @@
 import t from 'tap';
 import type { AgentContext } from '../../src/domain/agent/agent-context.js';
 import type { AgentState } from '../../src/domain/agent/agent-state.js';
-import type { AgentView, ContextOf, Owner, SliceOwners } from '../../src/domain/agent/ownership.js';
+import type { AgentView } from '../../src/domain/agent/agent-view.js';
+import type { ContextOf, Owner, SliceOwners } from '../../src/domain/agent/ownership.js';
 import { type AgentPart, repliesTo } from '../../src/domain/agent/part.js';
 import { agentParts } from '../../src/domain/agent/parts.js';
 

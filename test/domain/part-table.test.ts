@@ -1,12 +1,12 @@
 // The table of parts: who gets an input, in which order parts start and settle, and what is a programmer's error.
 import t from 'tap';
-import { AgentContext } from '../../src/domain/agent/agent-context.js';
 import { newAgentState } from '../../src/domain/agent/agent-state.js';
 import { contextOf, type Owner } from '../../src/domain/agent/ownership.js';
 import { type AgentPart, type AllSlices, PartTable } from '../../src/domain/agent/part.js';
 import { agentParts } from '../../src/domain/agent/parts.js';
 import { apiParts } from '../../src/domain/agent/reflectors/api-owners.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
+import { StepContext } from '../../src/domain/agent/step-context.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
 import type { Address, Turn } from '../../src/domain/kernel/machine.js';
 import type { AgentOperations } from '../../src/ports/outbound/outbound-ports.js';
@@ -58,7 +58,7 @@ t.test('the parts of the agent have different names', async (t) => {
 
 t.test('a part that would do more if it settled again is named', async (t) => {
   const state = newAgentState(defaultSettings, nodeFacts());
-  const agent = contextOf<Owner>()(new AgentContext(state, apiParts));
+  const agent = contextOf<Owner>()(new StepContext(state, apiParts));
   const inFlight = new Set(['d']);
   agent.begin({ now: 1, inFlight: (_address: Address, slot: string) => inFlight.has(slot) } as unknown as Turn<AgentOperations>);
   const address = { machine: 'm', key: 'k' };

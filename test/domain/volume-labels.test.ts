@@ -186,7 +186,7 @@ t.test('containers that disagree: an error where the volume may have a label, a 
   const one = new Node().pod('a', disagreeing);
   const message = `multiple SELinux labels found: ${label('s0:c1')},${label('s0:c2')}`;
   const whole = `unmounted volumes=[data], unattached volumes=[], failed to process volumes=[data]: ${message}`;
-  t.strictSame(volumesState(one.state, 'a', 0), { kind: 'failed', message: whole, told: true });
+  t.strictSame(volumesState(one.state, 'a', 0), { kind: 'failed', message: whole, hasEvents: true });
   t.strictSame(one.counts(), { 'pod_context_mismatch_errors RWOP ': 1 });
   t.strictSame(one.flags(), []);
   const many = new Node({ accessModes: ['ReadWriteMany'] }).pod('a', disagreeing);
@@ -195,7 +195,7 @@ t.test('containers that disagree: an error where the volume may have a label, a 
   const bad = new Node();
   bad.facts = { selinuxEnabled: true, seLinuxFileLabel: 'nonsense' };
   bad.pod('a', c1);
-  t.match(volumesState(bad.state, 'a', 0), { kind: 'failed', told: true });
+  t.match(volumesState(bad.state, 'a', 0), { kind: 'failed', hasEvents: true });
   t.strictSame(bad.counts(), { 'container_errors RWOP ': 1 });
 });
 
@@ -203,7 +203,7 @@ t.test('two pods that want one volume with different labels', async (t) => {
   const one = new Node().pod('a', c1).pod('b', c3);
   const conflict = `conflicting SELinux labels of volume pv: "${label('s0:c1,c2')}" and "${label('s0:c3')}"`;
   t.strictSame(volumesState(one.state, 'b', 0), {
-    ...{ kind: 'failed', told: true },
+    ...{ kind: 'failed', hasEvents: true },
     message: `unmounted volumes=[data], unattached volumes=[], failed to process volumes=[data]: ${conflict}`,
   });
   t.strictSame(volumesState(one.state, 'a', 0), { kind: 'mounted' }, 'the one that has it keeps it');
@@ -223,7 +223,7 @@ t.test('a volume that is mounted with another label waits until it is unmounted,
   node.silent.add('csiNode.unpublish');
   node.release('a').pod('b', c3);
   const waiting = `waiting for unmount of volume "${volume}", because it is already mounted to a different pod with a different SELinux label`;
-  t.match(volumesState(node.state, 'b', 0), { kind: 'failed', message: new RegExp(`${waiting.replaceAll(/[[\]().*+?^$]/g, '\\$&')}$`), told: true });
+  t.match(volumesState(node.state, 'b', 0), { kind: 'failed', message: new RegExp(`${waiting.replaceAll(/[[\]().*+?^$]/g, '\\$&')}$`), hasEvents: true });
   t.ok(node.changed.includes('b'), 'whoever waits for its volumes looks again');
   node.flags();
   node.silent.clear();

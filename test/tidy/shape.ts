@@ -39,7 +39,7 @@ export function nameFindings(path: string): Finding[] {
     .split('/')
     .filter((part) => !part.startsWith('.'));
   if (![name, ...directories].every((part) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(part))) found.push({ path, line: 1, message: 'names of files and folders are kebab-case' });
-  if (!/^((alone\.)?test\.|nightly\.|soak\.|contract\.|d\.)?(ts|mjs)$/.test(suffixes.join('.')))
+  if (!/^(((alone|long)\.)?test\.|nightly\.|soak\.|contract\.|d\.)?(ts|mjs)$/.test(suffixes.join('.')))
     found.push({ path, line: 1, message: `unknown kind of file: .${suffixes.join('.')}` });
   if ([name, ...directories].some((part) => /^(utils?|helpers?|common|misc|shared)$|-(utils?|helpers?)$/.test(part))) {
     found.push({ path, line: 1, message: 'a name says what is inside; utils, helpers, common and the like do not' });

@@ -5,4 +5,4 @@ export { FileCertificateStore, type KeyPair, type StoredPair, StoreRefusal } fro
 export { FileCertificates, type FileCertificatesOptions } from './file-certificates.js';
 export { type CertificateContents, type Issuer, issueCertificate } from './issue-certificate.js';
 export { NodePodCertificateKeys } from './node-pod-certificate-keys.js';
-export { ownServingPair, readServingPair, type ServingFiles, servingFilesIn } from './serving-files.js';
+export { ownServingPair, readServingPair, type ServingFiles, type ServingPair, servingFilesIn } from './serving-files.js';

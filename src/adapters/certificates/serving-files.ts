@@ -7,13 +7,17 @@ import { dirname, join } from 'node:path';
 import { parseIp } from '../../domain/values/ip-address.js';
 import { StartRefusal } from '../../ports/start-refusal.js';
 import { systemError } from '../config-files/index.js';
-import type { ServingPair } from '../http-server/index.js';
 import { readTextFileSync } from '../text/index.js';
 import { pairProblem } from './certificate-facts.js';
 import { issueCertificate } from './issue-certificate.js';
 
 const hourMillis = 3_600_000;
 const validMillis = 365 * 24 * hourMillis;
+
+export interface ServingPair {
+  readonly certificatePem: string;
+  readonly keyPem: string;
+}
 
 /** Errors: StartRefusal, naming the file. */
 export function readServingPair(certificateFile: string, keyFile: string): ServingPair {

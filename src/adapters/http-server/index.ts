@@ -24,5 +24,5 @@ export { checkpointRoute, configzRoute, healthKubeletRoutes, podRoutes, type Run
 export { type MetricsPage, metricsRoute, type SummaryOutcome, statsSummaryRoute } from './routes/stats-routes.js';
 export { streamRoutes } from './routes/stream-routes.js';
 export { flagzRoute, type StatusFacts, statuszRoute, verbosityRoute } from './routes/z-pages.js';
-export { type ServerTls, type ServingPair, supportedTls } from './tls-context.js';
+export { type ServerTls, supportedTls } from './tls-context.js';
 export { answerOnSocket, proxyUpgrade } from './upgrade-proxy.js';

@@ -1,12 +1,8 @@
 // The TLS settings of the kubelet's servers, limited to what this build of OpenSSL supports: names that the Go kubelet accepts and OpenSSL
 // lacks are omitted and reported. Invariant: an omission never makes the server weaker than its minimum version.
 import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
+import type { ServingPair } from '../certificates/index.js';
 import type { ClientCertificates } from './access/client-certificates.js';
-
-export interface ServingPair {
-  readonly certificatePem: string;
-  readonly keyPem: string;
-}
 
 export interface ServerTls {
   /** null: none was issued yet, and handshakes fail. */

@@ -3,17 +3,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Logger } from '../../ports/outbound/logger.js';
+import type { LabelledDirectory } from '../storage/index.js';
 
 const pluginsLabel = 'system_u:object_r:container_file_t:s0';
 const programEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 const timeoutMillis = 10_000;
 const run = promisify(execFile);
-
-export interface LabelledDirectory {
-  readonly path: string;
-  /** `plugins dir`, as the log names it. */
-  readonly what: string;
-}
 
 /** @param selinuxEnabled whether the host has SELinux; without it nothing is done */
 export async function labelPluginDirectories(directories: readonly LabelledDirectory[], selinuxEnabled: boolean, logger: Logger): Promise<void> {

@@ -3,7 +3,7 @@ export { type CgroupHierarchy, type CgroupLayout, cgroupLayout, readCgroupLayout
 export type { CgroupFilesOf, CgroupValueFile } from './cgroups/cgroup-values.js';
 export { type CgroupfsOptions, CgroupfsPodCgroups } from './cgroups/cgroupfs-pod-cgroups.js';
 export { type SliceNaming, type SliceSettingsOf, SystemdPodCgroups, type SystemdPodCgroupsOptions } from './cgroups/systemd-pod-cgroups.js';
-export { type LabelledDirectory, labelPluginDirectories } from './directory-labels.js';
+export { labelPluginDirectories } from './directory-labels.js';
 export { LinuxHostPaths } from './host-paths.js';
 export { type HostReading, hostAddresses, readHost, readTunables } from './host-reading.js';
 export { LinuxMachine, type LinuxMachineOptions } from './linux-machine.js';

@@ -4,7 +4,12 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodePluginsDirectory, pluginRegistrationDirectory } from '../../domain/values/pod-directories.js';
 import { SetupFailure } from '../../ports/start-refusal.js';
-import type { LabelledDirectory } from '../linux/index.js';
+
+export interface LabelledDirectory {
+  readonly path: string;
+  /** `plugins dir`, as the log names it. */
+  readonly what: string;
+}
 
 const directoryMode = 0o750;
 /** Checkpoints hold the memory of containers. */

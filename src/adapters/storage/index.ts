@@ -1,6 +1,6 @@
 // The public exports of the storage adapter: the agent's files, and the mapping of file system errors to port errors.
 
-export { makeDataDirectories, pluginDirectories } from './data-directories.js';
+export { type LabelledDirectory, makeDataDirectories, pluginDirectories } from './data-directories.js';
 export { checkName } from './directory-handle.js';
 export { FileBlockDevices } from './file-block-devices.js';
 export { FileContainerLogs } from './file-container-logs.js';

@@ -41,7 +41,7 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
       return unit.ok ? [unit.unit] : [];
     }),
     swap: { behavior: c.memorySwap.swapBehavior, bytes: host.swapBytes, controllerAvailable: host.swapControllerAvailable },
-    // The gate MemoryQoS is off by default; the node's allocatable memory that it needs isn't computed yet.
+    // Pods get no memory.min, memory.low or memory.high yet, whatever the gate MemoryQoS says.
     memoryQos: null,
     clusterDns: clusterNameServers(c),
     clusterDomain: c.clusterDomain,

@@ -2,13 +2,13 @@
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert } from '../kernel/assert.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
-import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
 import { contextOf, type Owner } from './ownership.js';
 import { PartTable } from './part.js';
 import { agentParts } from './parts.js';
 import { apiParts } from './reflectors/api-owners.js';
 import { withoutAside } from './set-aside/set-aside.js';
+import { StepContext } from './step-context.js';
 import { subjectOf } from './step-subject.js';
 import { mayResumeMore } from './sync-loop/pod-pace.js';
 import { noteWallClock } from './wall-clock.js';
@@ -22,7 +22,7 @@ const parts = new PartTable(agentParts);
  * @param checksSettled each step asserts that it has left nothing to do that no later input would lead to: twice the cost, for tests and simulations
  */
 export function agentMachine(state: AgentState, checksSettled = false): Machine<AgentState, AgentEvent, AgentOperations> {
-  const context = contextOf<Owner>()(new AgentContext(state, apiParts));
+  const context = contextOf<Owner>()(new StepContext(state, apiParts));
   return {
     step(given: AgentState, input: AgentInput, turn: Turn<AgentOperations>): void {
       assert(given === state, 'an agent is stepped with a state that is not its own');

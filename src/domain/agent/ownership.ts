@@ -2,9 +2,9 @@
 //
 // A part writes through the context of its folder's `slice.ts`, which no other folder imports (the tidy test holds this). To change what another part
 // owns, a part calls one of that part's functions, which says what has happened or what is requested.
-import type { View } from '../kernel/view.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
+import type { AgentView } from './agent-view.js';
 import type { ApiState } from './reflectors/api-state.js';
 
 /** The owner of each slice. `agent`: what each step records. */
@@ -90,9 +90,6 @@ type SlicesOf<Name extends Owner> = { [Slice in keyof AgentState]: SliceOwners[S
 type ApiSlicesOf<Name extends Owner> = {
   [Slice in keyof ApiState]: ApiSliceOwners[Slice] extends never ? never : ApiSliceOwners[Slice] extends Name ? Slice : never;
 }[keyof ApiState];
-
-/** The state of the agent as all parts see it. */
-export interface AgentView extends View<AgentState> {}
 
 /** What an owner may write. */
 type OwnState<Name extends Owner> = Pick<AgentState, SlicesOf<Name>> & { readonly api: Pick<ApiState, ApiSlicesOf<Name>> | null };

@@ -8,7 +8,8 @@
 //   housekeeping ... nodeShutdownManager   look at the pods that are left
 //   cgroups, statusManager       write what the step has led to
 //   cpuManager ... observedTimes files after them: they hold the state after the step
-//   nodeStatus                   last: its reports are never older than the agent's state
+//   nodeStatus                   the last that settles: its reports are never older than the agent's state
+//   fileSource, urlSource        start last: what they deliver finds all others started
 
 import { allocationManager } from './allocation-manager/part.js';
 import { cgroups } from './cgroups/part.js';

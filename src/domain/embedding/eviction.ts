@@ -87,7 +87,7 @@ export function observePressure(
  * The pods in the order of their eviction when a resource of the node runs out: those whose usage exceeds their request, then lower
  * priority, then the larger excess. For processes: lower priority, then more of them.
  * @param pods pods of equal rank keep this order
- * @param stats by pod uid; bytes, inodes, processes. A pod without any is ranked first
+ * @param stats by pod uid; bytes, inodes, processes. A pod without any is ranked by its priority and its request alone
  * @param layout which parts of the node's disk are file systems of their own
  * @throws AssertionFailed where an argument has another type
  */

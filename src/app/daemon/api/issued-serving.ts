@@ -1,7 +1,6 @@
 // The serving certificate that the cluster issues (serverTLSBootstrap): requested once the node's addresses are known, again when they change,
 // and renewed in time. Invariant: until it is issued, no certificate is presented and handshakes fail: an untrusted one could be mistaken for it.
-import { FileCertificateStore } from '../../../adapters/certificates/index.js';
-import type { ServingPair } from '../../../adapters/http-server/index.js';
+import { FileCertificateStore, type ServingPair } from '../../../adapters/certificates/index.js';
 import { issueTimeout } from '../../../domain/certificates/certificate-keeper.js';
 import { servingTemplate } from '../../../domain/certificates/certificate-rules.js';
 import type { NodeAddress } from '../../../ports/model/node.js';

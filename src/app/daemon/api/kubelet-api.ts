@@ -1,7 +1,7 @@
 // Opens the kubelet's ports (spec/config-and-api.md, 8 to 10): the authenticated one, and the read-only one if configured.
 // Invariant: the authenticated port never opens without authentication; a failure to open a port ends the start.
 
-import { certificatesOf, ownServingPair, readServingPair, type ServingFiles, servingFilesIn } from '../../../adapters/certificates/index.js';
+import { certificatesOf, ownServingPair, readServingPair, type ServingFiles, type ServingPair, servingFilesIn } from '../../../adapters/certificates/index.js';
 import { systemError } from '../../../adapters/config-files/index.js';
 import {
   type AccessRules,
@@ -11,7 +11,6 @@ import {
   ClientCertificates,
   KubeletServer,
   type ServerTls,
-  type ServingPair,
   supportedTls,
   WebhookAuthorizer,
 } from '../../../adapters/http-server/index.js';

@@ -5,13 +5,13 @@
 //   dirty -> write -> written: runs that waited for it resume
 //                  -> failed: they resume, too, as in the Go kubelet
 //
-// Invariant: the first run of a pod begins after the file with its allocation is on disk.
+// Invariant: the first run of a pod begins after the file with its allocation is on disk, or its write has failed.
 import type { Micros } from '../../../ports/micros.js';
 import { allocationMachine, type CheckpointFile, isAllocationKnown } from '../../allocation/allocation-state.js';
 import { type PodResourceEntry, readPodResourcesCheckpoint, writePodResourcesCheckpoint } from '../../checkpoints/pod-resources-checkpoint.js';
 import { mayWrite, stateFileWritten, writeStateFile } from '../../checkpoints/state-file-writer.js';
 import { assert } from '../../kernel/assert.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import type { AnswerOf } from '../part.js';
 import { resumeRuns } from '../sync-loop/requests.js';
 import type { AllocationManagerContext } from './slice.js';
@@ -44,8 +44,8 @@ function plan({ state, turn }: AllocationManagerContext, key: Name): void {
   if (!writeStateFile(file.writer, checksum, content, turn)) resumeWaiting(state, file);
 }
 
-function resumeWaiting(given: AgentView, { waiting }: CheckpointFile): void {
-  resumeRuns(given, waiting);
+function resumeWaiting(view: AgentView, { waiting }: CheckpointFile): void {
+  resumeRuns(view, waiting);
   waiting.clear();
 }
 

@@ -13,7 +13,7 @@ import type { ActuatedResources } from '../../pod-sync/container-resize.js';
 import type { AllocationOfPods } from '../../pod-sync/sync-context.js';
 import { derived } from '../../values/derived.js';
 import { isMirrorPod } from '../../values/pod-kind.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { addToIndex } from '../pod-manager/indexed-pods.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { allocationManagerState } from './slice.js';
@@ -39,8 +39,8 @@ export function desiredPod({ pods, allocation }: AgentView, uid: string): Pod | 
 }
 
 /** A pod has been admitted: allocates its requests, unless it has an allocation. */
-export function recordAdmitted(given: AgentView, pod: Pod): void {
-  const { allocation } = allocationManagerState(given);
+export function recordAdmitted(view: AgentView, pod: Pod): void {
+  const { allocation } = allocationManagerState(view);
   if (!allocation.allocated.has(uidOf(pod))) allocate(allocation, pod);
 }
 
@@ -52,8 +52,8 @@ export function allocate(allocation: AllocationState, pod: Pod): void {
   touch(allocation.files.allocated, uid);
 }
 
-function recordContainer(given: AgentView, uid: string, containerName: string, resources: ResourceRequirements): void {
-  const { allocation } = allocationManagerState(given);
+function recordContainer(view: AgentView, uid: string, containerName: string, resources: ResourceRequirements): void {
+  const { allocation } = allocationManagerState(view);
   const known = allocation.actuated.get(uid);
   const containers = new Map(known?.containers ?? []);
   if (containers.get(containerName) === resources) return;
@@ -62,8 +62,8 @@ function recordContainer(given: AgentView, uid: string, containerName: string, r
   touch(allocation.files.actuated, uid);
 }
 
-function recordPodLevel(given: AgentView, uid: string, podLevel: ResourceRequirements | null): void {
-  const { allocation } = allocationManagerState(given);
+function recordPodLevel(view: AgentView, uid: string, podLevel: ResourceRequirements | null): void {
+  const { allocation } = allocationManagerState(view);
   const known = allocation.actuated.get(uid);
   if ((known?.podLevel ?? null) === podLevel) return;
   allocation.actuated.set(uid, { containers: known?.containers ?? new Map(), podLevel });
@@ -90,8 +90,8 @@ export function actuatedPod({ allocation }: AgentView, pod: Pod): Pod {
 }
 
 /** The allocation's interface to the runs of pods. */
-export function allocationOfPods(given: AgentView): AllocationOfPods {
-  const state = allocationManagerState(given);
+export function allocationOfPods(view: AgentView): AllocationOfPods {
+  const state = allocationManagerState(view);
   const saved = (file: CheckpointFile, uid: string): boolean => {
     if (isSaved(file, uid)) return true;
     file.waiting.add(uid);

@@ -12,14 +12,14 @@ import { isRestartableInit } from '../../status/restart-rules.js';
 import { findContainerStatus } from '../../status/runtime-lookup.js';
 import type { AgentContext } from '../agent-context.js';
 import { requestPodRelist } from '../pleg/looks.js';
-import { requestInspection } from '../pleg/requests.js';
+import { requestReinspectionOf } from '../pleg/requests.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { actuatedOf } from './allocation.js';
 import { type AllocationManagerContext, asAllocationManager } from './slice.js';
 
 /** At the beginning of a sync, before the status is computed. */
-export function showProgress(sender: AgentContext, pod: Pod, runtime: PodRuntimeStatus): void {
-  const context = asAllocationManager(sender);
+export function showProgress(caller: AgentContext, pod: Pod, runtime: PodRuntimeStatus): void {
+  const context = asAllocationManager(caller);
   const { state, turn } = context;
   const { allocation } = state;
   const uid = uidOf(pod);
@@ -37,8 +37,8 @@ export function showProgress(sender: AgentContext, pod: Pod, runtime: PodRuntime
 }
 
 /** After a run that resized containers, or failed to: inspects the runtime's resources and reports them. */
-export function noteResized(sender: AgentContext, { uid, pod, results }: SyncRun, effects: PodWorkerEffect[]): void {
-  const context = asAllocationManager(sender);
+export function noteResized(caller: AgentContext, { uid, pod, results }: SyncRun, effects: PodWorkerEffect[]): void {
+  const context = asAllocationManager(caller);
   const resizes = results.filter(({ action }) => action === resizeAction);
   if (resizes.length === 0) return;
   const { allocation } = context.state;
@@ -63,13 +63,13 @@ export function noteResized(sender: AgentContext, { uid, pod, results }: SyncRun
 
 /** Resources change neither states nor ids: without a request there would be no inspection. */
 function lookAgain(context: AllocationManagerContext, uid: string): void {
-  requestInspection(context.state, uid);
+  requestReinspectionOf(context.state, uid);
   requestPodRelist(context, uid);
 }
 
 /** The pod has ended. */
-export function clearResize(sender: AgentContext, uid: string): void {
-  const { allocation } = asAllocationManager(sender).state;
+export function clearResize(caller: AgentContext, uid: string): void {
+  const { allocation } = asAllocationManager(caller).state;
   setConditions(allocation, uid, noResize);
   allocation.pending = allocation.pending.filter((other) => other !== uid);
 }

@@ -50,8 +50,8 @@ export function restoreResize(context: AgentContext, pod: Pod): void {
 }
 
 /** A pod's spec has changed. @param before with its previous requests */
-export function noteUpdate(sender: AgentContext, before: Pod | undefined, after: Pod): void {
-  const context = asAllocationManager(sender);
+export function noteUpdate(caller: AgentContext, before: Pod | undefined, after: Pod): void {
+  const context = asAllocationManager(caller);
   const { allocation } = context.state;
   const uid = uidOf(after);
   if (isMirrorPod(after) || !allocation.allocated.has(uid)) return;
@@ -115,8 +115,8 @@ export function allocationWoken(context: AllocationManagerContext, key: string):
 }
 
 /** Tries all that wait, in their order. */
-export function retryResizes(sender: AgentContext, trigger: RetryTrigger): void {
-  const context = asAllocationManager(sender);
+export function retryResizes(caller: AgentContext, trigger: RetryTrigger): void {
+  const context = asAllocationManager(caller);
   const { state, turn } = context;
   const { allocation } = state;
   if (allocation.pending.length === 0) return;

@@ -1,11 +1,11 @@
 // Keeps the cgroups of all pods and of the QoS classes at the values that follow from the node's settings and its pods' requests. Level-triggered: the
 // desired values are compared with those written last.
 //
-//   start, a pod is added, removed or changed, a minute passed -> the sums differ -> created and set at once, later only set
+//   start, a pod is added, removed or changed, all cgroups are checked -> the sums differ -> created and set at once, later only set
 //                                                        -> failed: logged, and retried a minute later
 //
 // Invariants: one write a cgroup at a time; a burst of pods costs a few writes, not one each; without a difference nothing is written, except
-// once a minute while there are pods, since other programs may have written, too.
+// when all cgroups are checked (`cgroup-look.ts`, at the sync frequency while pods have cgroups), since other programs may have written, too.
 
 import type { Micros } from '../../../ports/micros.js';
 import type { CgroupValues } from '../../../ports/model/cgroup-values.js';
@@ -17,7 +17,7 @@ import { canonicalJson } from '../../kernel/canonical.js';
 import type { QosClass } from '../../qos/qos-class.js';
 import { goQuote } from '../../values/go-text.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import type { AnswerOf } from '../part.js';
 import { isActive } from '../pod-workers/active-pods.js';
 import { asCgroups, type CgroupsContext, cgroupsState } from './slice.js';
@@ -31,14 +31,14 @@ const retryPause: Micros = 60_000_000;
 const writePause: Micros = 100_000;
 
 /** Something happened to the pod that may change whether it counts. */
-export function noteNodeCgroups(given: AgentView, uid: string): void {
-  const { nodeCgroups } = cgroupsState(given);
+export function noteNodeCgroups(view: AgentView, uid: string): void {
+  const { nodeCgroups } = cgroupsState(view);
   nodeCgroups.changed.add(uid);
 }
 
-/** Recomputes and rewrites everything: once a minute while there are pods. */
-export function refreshNodeCgroups(given: AgentView): void {
-  const { nodeCgroups, pods } = cgroupsState(given);
+/** Recomputes and rewrites everything: with each check of all cgroups. */
+export function refreshNodeCgroups(view: AgentView): void {
+  const { nodeCgroups, pods } = cgroupsState(view);
   for (const uid of nodeCgroups.counted.keys()) nodeCgroups.changed.add(uid);
   for (const uid of pods.pods.keys()) nodeCgroups.changed.add(uid);
   for (const name of classes) nodeCgroups.cgroups[name].written = null;
@@ -60,8 +60,8 @@ export function planNodeCgroups(context: CgroupsContext): void {
   for (const name of classes) write(context, name, wanted[name]);
 }
 
-function count(given: AgentView): void {
-  const state = cgroupsState(given);
+function count(view: AgentView): void {
+  const state = cgroupsState(view);
   const { nodeCgroups, pods } = state;
   for (const uid of nodeCgroups.changed) {
     const pod = pods.pods.get(uid) ?? null;
@@ -146,17 +146,17 @@ function reportEnforced(context: CgroupsContext): void {
 }
 
 /** Time has come for what waits. */
-export function nodeCgroupsWoken(given: AgentView): void {
-  const { nodeCgroups } = cgroupsState(given);
+export function nodeCgroupsWoken(view: AgentView): void {
+  const { nodeCgroups } = cgroupsState(view);
   nodeCgroups.stale = true;
 }
 
 /** The cgroup of the pod has its values. */
-export function podCgroupWritten(sender: AgentContext, uid: string): void {
-  asCgroups(sender).state.nodeCgroups.podsWritten.add(uid);
+export function podCgroupWritten(caller: AgentContext, uid: string): void {
+  asCgroups(caller).state.nodeCgroups.podsWritten.add(uid);
 }
 
 /** The cgroup of the pod doesn't have its values, or isn't there. */
-export function podCgroupMissing(sender: AgentContext, uid: string): void {
-  asCgroups(sender).state.nodeCgroups.podsWritten.delete(uid);
+export function podCgroupMissing(caller: AgentContext, uid: string): void {
+  asCgroups(caller).state.nodeCgroups.podsWritten.delete(uid);
 }

@@ -4,7 +4,7 @@ import type { CgroupValues } from '../../../ports/model/cgroup-values.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import { podCgroupConfig, podCgroupOptions } from '../../cgroups/pod-cgroup-config.js';
 import { hasExclusiveCpus } from '../../cpu-manager/cpu-manager.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 
 /** The values of a pod's cgroup at its creation. */

@@ -4,7 +4,7 @@
 //   syncPod created both -> prepared -> another pod object, a termination, or a missing cgroup -> the next sync creates again
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { cgroupsState } from './slice.js';
 
@@ -12,13 +12,13 @@ export function isPrepared({ prepared }: AgentView, pod: Pod): boolean {
   return prepared.pods.get(uidOf(pod))?.pod === pod;
 }
 
-export function setPrepared(given: AgentView, pod: Pod, at: Micros): void {
-  const { prepared } = cgroupsState(given);
+export function setPrepared(view: AgentView, pod: Pod, at: Micros): void {
+  const { prepared } = cgroupsState(view);
   prepared.pods.set(uidOf(pod), { pod, at });
 }
 
-export function setUnprepared(given: AgentView, uid: string): void {
-  const { prepared } = cgroupsState(given);
+export function setUnprepared(view: AgentView, uid: string): void {
+  const { prepared } = cgroupsState(view);
   prepared.pods.delete(uid);
 }
 

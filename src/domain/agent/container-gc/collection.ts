@@ -34,8 +34,8 @@ export function planCollection(context: ContainerGCContext): void {
 }
 
 /** Requests a round that includes ended pods' remains, now or after the one in progress. `pressed` shows when it is done. */
-export function requestContainerGc(sender: AgentContext): void {
-  const context = asContainerGC(sender);
+export function requestContainerGc(caller: AgentContext): void {
+  const context = asContainerGC(caller);
   context.state.collection.pressed = 'wanted';
   beginPressed(context);
 }

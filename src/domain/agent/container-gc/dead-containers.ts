@@ -13,16 +13,16 @@ import { asContainerGC, type ContainerGCContext } from './slice.js';
 
 export const deletorAddress = { machine: 'deletor', key: '' } as const;
 
-export function collectAfterDeath(sender: AgentContext, uid: string, containerId: string): void {
-  const context = asContainerGC(sender);
+export function collectAfterDeath(caller: AgentContext, uid: string, containerId: string): void {
+  const context = asContainerGC(caller);
   const { workers, settings } = context.state;
   const mayGo = shouldPodContentBeRemoved(workers, uid);
   collect(context, uid, (status) => (mayGo ? allDeadContainers(status) : deadContainersAfterDeath(status, containerId, settings.containerGc.maxPerPodContainer)));
 }
 
 /** Removes all of a pod's ended containers. */
-export function removeDeadContainers(sender: AgentContext, uid: string): void {
-  const context = asContainerGC(sender);
+export function removeDeadContainers(caller: AgentContext, uid: string): void {
+  const context = asContainerGC(caller);
   collect(context, uid, allDeadContainers);
 }
 

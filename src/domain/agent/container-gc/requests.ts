@@ -1,5 +1,5 @@
 // What other parts request of the collection of dead containers.
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { containerGCState } from './slice.js';
 
 /** Something changed that may leave containers or sandboxes to collect. */

@@ -9,8 +9,8 @@ import { beginPrepare, beginUnprepare } from '../../dra-manager/dra-tasks.js';
 import { draEndpoint } from '../../plugins/dra-plugins.js';
 import type { ClaimProgress, ClaimsOfPods, SyncContext } from '../../pod-sync/sync-context.js';
 import type { KnownPod } from '../../pod-workers/known-pods.js';
+import type { AgentView } from '../agent-view.js';
 import { requestPassBy } from '../housekeeping/requests.js';
-import type { AgentView } from '../ownership.js';
 import { isActive } from '../pod-workers/active-pods.js';
 import { queueStatusWrite } from '../status-manager/status-writes.js';
 import { requestSyncs, resumeRuns } from '../sync-loop/requests.js';
@@ -85,11 +85,6 @@ function taskEnded({ state, turn }: ClaimHost, task: DraTask): void {
   }
   dra.tasks.delete(podUid);
   if (kind === 'unprepare' && error !== null) requestPassBy(state, turn.now + reconcilePeriod);
-}
-
-/** The pod must not be removed from the API while a driver still holds a claim for it. */
-export function hasClaims({ dra }: AgentView, uid: string): boolean {
-  return dra !== null && dra.claims.size > 0 && claimsKeptFor(dra, uid).length > 0;
 }
 
 /** A driver that came or went: pods that could not get their claims try again. */

@@ -8,7 +8,7 @@ import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js'
 import { type EventReply, eventReplied, eventsWoken, recordEvent } from '../../events/event-recorder.js';
 import type { Address, Command, CommandFor, LogFields, LogLevel, Turn } from '../../kernel/machine.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { ownNode } from '../reflectors/api-state.js';
 import { type EventRecorderContext, eventRecorderState } from './slice.js';
 

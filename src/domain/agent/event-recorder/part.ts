@@ -3,7 +3,7 @@ import { eventOperations, eventsAddress } from '../../events/event-recorder.js';
 import { type AgentPart, repliesTo } from '../part.js';
 import { recorderReplied, recorderWoken } from './event-recording.js';
 
-/** `client-go/tools/events`: writes what the parts record. */
+/** `client-go/tools/record`: writes what the parts record. */
 export const eventRecorder: AgentPart<'eventRecorder'> = {
   name: 'eventRecorder',
   machines: {

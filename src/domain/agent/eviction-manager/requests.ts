@@ -1,5 +1,5 @@
 // What other parts report to the eviction manager.
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { evictionManagerState } from './slice.js';
 
 /** No source has the pod any more. */

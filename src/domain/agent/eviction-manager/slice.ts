@@ -1,5 +1,6 @@
 // Write access to what evictionManager owns. No other folder imports this file.
-import { type AgentView, type ContextOf, type StateOf, stateOf } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
+import { type ContextOf, type StateOf, stateOf } from '../ownership.js';
 
 export type EvictionManagerContext = ContextOf<'evictionManager'>;
 

@@ -17,11 +17,11 @@ import type { KnownPod } from '../../pod-workers/known-pods.js';
 import { isTerminalPhase } from '../../status/phase.js';
 import { hostCallLimit } from '../../values/host-call-limit.js';
 import { podFullName } from '../../values/pod-references.js';
+import type { AgentView } from '../agent-view.js';
 import { requestCollection } from '../container-gc/requests.js';
 import { unprepareOrphans } from '../dra-manager/claims.js';
 import { forgetPullBackoffs } from '../image-manager/requests.js';
 import { deleteOrphanMirrors } from '../mirror-client/mirror-pods.js';
-import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
 import { reallocateRestartedPod } from '../pod-admission/pod-admission.js';
 import { orphanGraceSeconds } from '../pod-config/inherited-pods.js';
@@ -212,8 +212,8 @@ function removeCgroups(context: HousekeepingContext, known: ReadonlyMap<string, 
 }
 
 /** Removed objects need no retry. */
-function forgetRetries(given: AgentView): void {
-  const { housekeeping, volumes } = housekeepingState(given);
+function forgetRetries(view: AgentView): void {
+  const { housekeeping, volumes } = housekeepingState(view);
   const there = new Set<string>();
   for (const { uid } of housekeeping.cgroups ?? []) there.add(`cgroup/${uid}`);
   for (const uid of [...(housekeeping.directories ?? []), ...volumes.held.keys()]) there.add(`directory/${uid}`);

@@ -16,8 +16,8 @@ import { asHousekeeping, type HousekeepingContext } from './slice.js';
 
 export const orphanMachine = 'orphan';
 
-export function removeOrphanDirectory(sender: AgentContext, uid: string): void {
-  const context = asHousekeeping(sender);
+export function removeOrphanDirectory(caller: AgentContext, uid: string): void {
+  const context = asHousekeeping(caller);
   const { orphans } = context.state;
   if (orphans.has(uid)) return;
   orphans.add(uid);
@@ -28,8 +28,8 @@ export function orphanRemoved(context: HousekeepingContext, uid: string, { outco
   if (context.state.orphans.has(uid)) end(context, uid, outcome.ok ? null : outcome.error.message);
 }
 
-export function orphanVolumesChanged(sender: AgentContext, uid: string): void {
-  const context = asHousekeeping(sender);
+export function orphanVolumesChanged(caller: AgentContext, uid: string): void {
+  const context = asHousekeeping(caller);
   const { state, turn } = context;
   const address = { machine: orphanMachine, key: uid };
   if (turn.inFlight(address, 'directory')) return;

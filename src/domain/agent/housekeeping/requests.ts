@@ -1,6 +1,6 @@
 // What other parts request of the housekeeping.
 import type { Micros } from '../../../ports/micros.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { housekeepingState } from './slice.js';
 
 /** Something changed that may leave something to clean up. */

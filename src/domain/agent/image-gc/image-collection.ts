@@ -99,8 +99,8 @@ export function imageCollectionReplied(context: ImageGCContext, reply: AnswerOf<
 }
 
 /** Requests a round that removes all unused images, now or after the one in progress. `pressed` shows when it is done. */
-export function pressImageCollection(sender: AgentContext): void {
-  const context = asImageGC(sender);
+export function pressImageCollection(caller: AgentContext): void {
+  const context = asImageGC(caller);
   context.state.imageCollection.pressed = 'wanted';
   beginPressed(context);
 }

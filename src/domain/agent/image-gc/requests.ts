@@ -1,5 +1,5 @@
 // What other parts request of the collection of images.
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { imageGCState } from './slice.js';
 
 /** Whether the round that the eviction loop requested is done; it is then requested no more. */

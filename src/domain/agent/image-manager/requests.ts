@@ -1,7 +1,7 @@
 // What other parts request of the image manager.
 import type { Micros } from '../../../ports/micros.js';
 import { imagePullSucceeded } from '../../backoff/image-pull-backoff.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { imageManagerState } from './slice.js';
 
 /** Drops the back-offs of pulls that have expired. */

@@ -42,8 +42,8 @@ export function reconcileAllMirrors(context: AgentContext): void {
 }
 
 /** A pod of the API came, changed or went that is a mirror. */
-export function mirrorShown(sender: AgentContext, mirror: Pod, isGone: boolean): void {
-  const context = asMirrorClient(sender);
+export function mirrorShown(caller: AgentContext, mirror: Pod, isGone: boolean): void {
+  const context = asMirrorClient(caller);
   const { api, pods } = context.state;
   if (api === null || !isMirrorPod(mirror)) return;
   const fullName = podFullNameOf(mirror);
@@ -55,8 +55,8 @@ export function mirrorShown(sender: AgentContext, mirror: Pod, isGone: boolean):
 }
 
 /** Compares a static pod with its mirror and does the next thing about it. */
-export function reconcileMirror(sender: AgentContext, pod: Pod): void {
-  const context = asMirrorClient(sender);
+export function reconcileMirror(caller: AgentContext, pod: Pod): void {
+  const context = asMirrorClient(caller);
   const { state, turn } = context;
   const { api, workers } = state;
   const fullName = podFullNameOf(pod);
@@ -87,8 +87,8 @@ function isTerminating({ terminatingAt, terminatedAt }: Pick<PodWorkerRecord, 't
 }
 
 /** Deletes the mirrors of removed static pods. Not before every source has been read. */
-export function deleteOrphanMirrors(sender: AgentContext): void {
-  const context = asMirrorClient(sender);
+export function deleteOrphanMirrors(caller: AgentContext): void {
+  const context = asMirrorClient(caller);
   const { state, turn } = context;
   if (state.api === null) return;
   for (const mirror of orphanMirrors(state.pods)) {

@@ -5,4 +5,4 @@ import { type ContextOf, contextOf } from '../ownership.js';
 export type MirrorClientContext = ContextOf<'mirrorClient'>;
 
 /** For functions that other parts call with the context of their step. */
-export const asMirrorClient: (sender: AgentContext) => MirrorClientContext = contextOf<'mirrorClient'>();
+export const asMirrorClient: (caller: AgentContext) => MirrorClientContext = contextOf<'mirrorClient'>();

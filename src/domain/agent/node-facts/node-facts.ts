@@ -7,13 +7,13 @@ import { warnOfNode } from './node-warnings.js';
 import { asNodeFacts, type NodeFactsContext } from './slice.js';
 
 export function beginNodeFacts(context: NodeFactsContext): void {
-  Object.assign(context.state, { startedAt: context.turn.now, loopEnteredAt: context.turn.now });
+  context.state.startedAt = context.turn.now;
   warnOfNode(context, null);
 }
 
 /** @param facts of the host, or the previous ones with what is new */
-export function takeNodeFacts(sender: AgentContext, facts: NodeFacts): void {
-  const context = asNodeFacts(sender);
+export function takeNodeFacts(caller: AgentContext, facts: NodeFacts): void {
+  const context = asNodeFacts(caller);
   const { state } = context;
   const before = state.nodeFacts;
   state.nodeFacts = withRuntimeFacts(state, { ...facts, ...state.nodeStatus?.overlay });

@@ -3,7 +3,7 @@ import { leaseAddress, leaseOperations } from '../../lease/lease-keeper.js';
 import { type AgentPart, repliesTo } from '../part.js';
 import { beginLease, nodeLeaseReplied, nodeLeaseWoken } from './node-lease.js';
 
-/** `pkg/kubelet/nodelease` of `component-helpers`. */
+/** `apimachinery/lease` of `component-helpers`. */
 export const nodeLease: AgentPart<'nodeLease'> = {
   name: 'nodeLease',
   start: beginLease,

@@ -37,8 +37,8 @@ export function planNodeStatus(context: NodeStatusContext): void {
 }
 
 /** An existing Node's addresses count from the start: otherwise pods reported before the first node status would have different ones. */
-export function nodeStatusNodeChanged(sender: AgentContext): void {
-  const context = asNodeStatus(sender);
+export function nodeStatusNodeChanged(caller: AgentContext): void {
+  const context = asNodeStatus(caller);
   const { nodeStatus, api } = context.state;
   if (nodeStatus === null || nodeStatus.overlay !== null) return;
   const node = ownNode(api);

@@ -5,7 +5,7 @@ import type { NodeView } from '../../node-status/node-facts-of.js';
 import { plegProblem } from '../../pleg/pleg.js';
 import { csiNodeProblem } from '../../plugins/plugin-manager-state.js';
 import { volumesInUse } from '../../volume-manager/volume-waiting.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { runtimeProblemList } from '../runtime-state/runtime-readiness.js';
 
 /** The Node's pressure conditions are eviction's. */

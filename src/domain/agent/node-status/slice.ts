@@ -5,4 +5,4 @@ import { type ContextOf, contextOf } from '../ownership.js';
 export type NodeStatusContext = ContextOf<'nodeStatus'>;
 
 /** For functions that other parts call with the context of their step. */
-export const asNodeStatus: (sender: AgentContext) => NodeStatusContext = contextOf<'nodeStatus'>();
+export const asNodeStatus: (caller: AgentContext) => NodeStatusContext = contextOf<'nodeStatus'>();

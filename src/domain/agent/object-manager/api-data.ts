@@ -45,8 +45,8 @@ const requestTimeout: Micros = 30 * microsPerSecond;
 const serviceAccounts = { group: '', version: 'v1', plural: 'serviceaccounts' } as const;
 
 /** The API data for pods of an agent with an apiserver; null: standalone. */
-export function apiDataOf(sender: AgentContext): ApiData | null {
-  const context = asObjectManager(sender);
+export function apiDataOf(caller: AgentContext): ApiData | null {
+  const context = asObjectManager(caller);
   const { api } = context.state;
   if (api === null) return null;
   return {
@@ -79,8 +79,8 @@ function trustBundlesOf(context: ObjectManagerContext, api: ObjectApi, since: Mi
 }
 
 /** Syncs the pods that mount trust bundles. */
-export function trustBundlesChanged(sender: AgentContext): void {
-  const context = asObjectManager(sender);
+export function trustBundlesChanged(caller: AgentContext): void {
+  const context = asObjectManager(caller);
   const { api, volumes } = context.state;
   if (api === null) return;
   const uids = [...volumes.pods.values()].flatMap(({ uid, pod }) => (usedVolumes(pod).some(showsTrustBundles) ? [uid] : []));
@@ -88,15 +88,15 @@ export function trustBundlesChanged(sender: AgentContext): void {
 }
 
 /** A pod must run: reads the objects that it refers to. */
-export function registerObjects(sender: AgentContext, uid: string, pod: Pod): void {
-  const context = asObjectManager(sender);
+export function registerObjects(caller: AgentContext, uid: string, pod: Pod): void {
+  const context = asObjectManager(caller);
   const { api } = context.state;
   if (api !== null) registerPod(api.objects, uid, pod, readingOf(context, api));
 }
 
 /** The pod is completely removed. */
-export function unregisterObjects(sender: AgentContext, uid: string): void {
-  const context = asObjectManager(sender);
+export function unregisterObjects(caller: AgentContext, uid: string): void {
+  const context = asObjectManager(caller);
   const { api } = context.state;
   if (api === null) return;
   unregisterPod(api.objects, uid, readingOf(context, api));
@@ -108,8 +108,8 @@ export function unregisterObjects(sender: AgentContext, uid: string): void {
 }
 
 /** The work on its volumes has ended. @param outdated some don't have the API's current content */
-export function volumesWorkedOn(sender: AgentContext, uid: string, pod: Pod, outdated: boolean): void {
-  const context = asObjectManager(sender);
+export function volumesWorkedOn(caller: AgentContext, uid: string, pod: Pod, outdated: boolean): void {
+  const context = asObjectManager(caller);
   const { api } = context.state;
   if (api === null) return;
   const { now } = context.turn;
@@ -121,8 +121,8 @@ export function volumesWorkedOn(sender: AgentContext, uid: string, pod: Pod, out
   context.turn.wakeAt({ machine: tokenRefreshMachine, key: uid }, look === null ? next : next === null ? look : Math.min(look, next));
 }
 
-export function objectChanged(sender: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
-  const context = asObjectManager(sender);
+export function objectChanged(caller: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
+  const context = asObjectManager(caller);
   const { api } = context.state;
   if (api === null) return;
   const saysOther = changes.some(isOtherContent);

@@ -5,12 +5,12 @@ import { drain } from '../sync-loop/sync-loop.js';
 import { asObjectManager } from './slice.js';
 
 /** Resumes waiting runs, a few a step; @param changed other pods must also update their volumes */
-export function notifyPods(sender: AgentContext, uids: readonly string[], changed: boolean): void {
-  const { state } = asObjectManager(sender);
+export function notifyPods(caller: AgentContext, uids: readonly string[], changed: boolean): void {
+  const { state } = asObjectManager(caller);
   resumeRuns(state, uids);
   if (changed) {
     for (const uid of uids) state.api?.outdated.add(uid);
     requestSyncs(state, uids);
   }
-  drain(sender);
+  drain(caller);
 }

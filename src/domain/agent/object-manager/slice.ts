@@ -8,4 +8,4 @@ export type ObjectManagerContext = ContextOf<'objectManager'>;
 export type ObjectApi = NonNullable<ObjectManagerContext['state']['api']>;
 
 /** For functions that other parts call with the context of their step. */
-export const asObjectManager: (sender: AgentContext) => ObjectManagerContext = contextOf<'objectManager'>();
+export const asObjectManager: (caller: AgentContext) => ObjectManagerContext = contextOf<'objectManager'>();

@@ -17,7 +17,7 @@ import {
 } from '../../checkpoints/observed-times.js';
 import { mayWrite, stateFileWritten, writeStateFile } from '../../checkpoints/state-file-writer.js';
 import { areAllSourcesReady } from '../../pod-sources/pod-config.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import type { AnswerOf } from '../part.js';
 import { forgetCachedStatus, momentsTaken, recallMoments, recallObservedBefore } from '../pleg/requests.js';
 import { isAside } from '../set-aside/aside-pods.js';
@@ -89,8 +89,8 @@ function isComplete({ cache, config }: AgentView): boolean {
 }
 
 /** True: an entry differs from the last write. */
-function takeChanges(given: AgentView): boolean {
-  const state = observedTimesState(given);
+function takeChanges(view: AgentView): boolean {
+  const state = observedTimesState(view);
   const { observed, cache, podStarts } = state;
   let isChanged = false;
   for (const uid of new Set([...observed.changedStarts, ...cache.changedMoments])) {
@@ -120,8 +120,8 @@ function podText({ cache, podStarts, settings }: AgentView, uid: string): string
 }
 
 /** Drops what the previous agent knew of pods that are gone. */
-function forgetRecalled(given: AgentView): void {
-  const state = observedTimesState(given);
+function forgetRecalled(view: AgentView): void {
+  const state = observedTimesState(view);
   const { observed, cache, statuses, pods, workers } = state;
   for (const uid of observed.recalled) {
     if (isAside(state, uid)) continue;

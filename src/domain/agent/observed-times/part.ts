@@ -1,5 +1,5 @@
 // When pods and containers started and ended, for the agent after this one.
-import type { AgentPart } from '../part.js';
+import { type AgentPart, whenSettled } from '../part.js';
 import { beginObservedTimes, observedTimesWritten, planObservedTimes } from './observed-times.js';
 import { observedTimesAddress } from './observed-times-state.js';
 
@@ -11,8 +11,7 @@ export const observedTimes: AgentPart<'observedTimes'> = {
   machines: {
     [observedTimesAddress.machine]: {
       replies: { 'stateFiles.write': (context, _key, answer) => observedTimesWritten(context, answer) },
-      // Planned at the end of the step.
-      woken: () => {},
+      woken: whenSettled,
     },
   },
 };

@@ -1,5 +1,5 @@
 // What other parts report to the observed times.
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { observedTimesState } from './slice.js';
 
 /** The start time of the pod has changed, or is forgotten. */

@@ -27,8 +27,8 @@ export function beginRelist(context: PlegContext): void {
 }
 
 /** Requests an inspection of one pod. One request a pod is kept: the newest. */
-export function requestPodRelist(sender: AgentContext, uid: string): void {
-  const context = asPleg(sender);
+export function requestPodRelist(caller: AgentContext, uid: string): void {
+  const context = asPleg(caller);
   // Pods that are set aside are not inspected.
   if (context.state.setAside.pods.get(uid)?.phase === 'aside') return;
   context.state.relist.requests.set(uid, context.turn.now);

@@ -4,11 +4,11 @@ import type { Micros } from '../../../ports/micros.js';
 import { requestReinspection } from '../../pleg/pleg.js';
 import type { ContainerMoments } from '../../pod-cache/container-moments.js';
 import { deleteFromPodCache } from '../../pod-cache/pod-cache.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { plegState } from './slice.js';
 
 /** The next relist inspects the pod even if its listing is unchanged. */
-export function requestInspection(state: AgentView, uid: string): void {
+export function requestReinspectionOf(state: AgentView, uid: string): void {
   requestReinspection(plegState(state).pleg, uid);
 }
 

@@ -19,14 +19,14 @@ export function beginPlugins(context: PluginManagerContext): void {
 }
 
 /** The Node was created, or has changed. */
-export function pluginsNodeChanged(sender: AgentContext): void {
-  const context = asPluginManager(sender);
+export function pluginsNodeChanged(caller: AgentContext): void {
+  const context = asPluginManager(caller);
   if (context.state.settings.takesPlugins && context.node !== null) pluginsNodeSeen(context.state.plugins, context.node.metadata.uid ?? '', pluginContext(context));
 }
 
 /** The drivers' objects are read from the first volume on that needs one. */
-export function csiViewOf(sender: AgentContext): CsiView {
-  const context = asPluginManager(sender);
+export function csiViewOf(caller: AgentContext): CsiView {
+  const context = asPluginManager(caller);
   const { plugins } = context.state;
   return {
     driver: (name) => plugins.drivers.get(name) ?? null,
@@ -40,8 +40,8 @@ export function csiViewOf(sender: AgentContext): CsiView {
   };
 }
 
-export function csiDriverObjectsChanged(sender: AgentContext): void {
-  const context = asPluginManager(sender);
+export function csiDriverObjectsChanged(caller: AgentContext): void {
+  const context = asPluginManager(caller);
   csiDriverObjectsUpdated(context);
   planAllocatables(context.state.plugins, pluginContext(context));
 }

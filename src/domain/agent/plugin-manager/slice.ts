@@ -5,4 +5,4 @@ import { type ContextOf, contextOf } from '../ownership.js';
 export type PluginManagerContext = ContextOf<'pluginManager'>;
 
 /** For functions that other parts call with the context of their step. */
-export const asPluginManager: (sender: AgentContext) => PluginManagerContext = contextOf<'pluginManager'>();
+export const asPluginManager: (caller: AgentContext) => PluginManagerContext = contextOf<'pluginManager'>();

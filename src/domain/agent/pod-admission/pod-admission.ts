@@ -43,8 +43,8 @@ import { asPodAdmission, type PodAdmissionContext } from './slice.js';
 export const admissionMachine = 'admission';
 
 /** False: the pod gets no worker now. */
-export function isAdmitted(sender: AgentContext, pod: Pod): boolean {
-  const context = asPodAdmission(sender);
+export function isAdmitted(caller: AgentContext, pod: Pod): boolean {
+  const context = asPodAdmission(caller);
   const { state } = context;
   const uid = uidOf(pod);
   const pending = state.admission.pending.get(uid);
@@ -86,8 +86,8 @@ function continues(context: PodAdmissionContext, pod: Pod): boolean {
 }
 
 /** A pod that restarts under its UID has released its exclusive resources; one that continues still has them. */
-export function reallocateRestartedPod(sender: AgentContext, pod: Pod): boolean {
-  const context = asPodAdmission(sender);
+export function reallocateRestartedPod(caller: AgentContext, pod: Pod): boolean {
+  const context = asPodAdmission(caller);
   const aligned = alignPod(context.state, pod);
   return aligned.kind === 'admitted' || reject(context, pod, aligned);
 }
@@ -109,8 +109,8 @@ function nodeSupport({ state }: PodAdmissionContext, pod: Pod): readonly Admissi
 }
 
 /** Admission of a pod's resize. It kills no pod and refuses none. */
-export function admitResize(sender: AgentContext, pod: Pod): Exclude<PredicateResult, { readonly kind: 'read-node' }> {
-  const context = asPodAdmission(sender);
+export function admitResize(caller: AgentContext, pod: Pod): Exclude<PredicateResult, { readonly kind: 'read-node' }> {
+  const context = asPodAdmission(caller);
   const { state } = context;
   const refused = [admitUnderPressure(pod, state.eviction.loop.pressure.conditions), admitSysctls(pod, allowlistOf(state.settings)), ...nodeSupport(context, pod)];
   for (const answer of refused) if (answer.kind === 'rejected') return answer;
@@ -120,15 +120,15 @@ export function admitResize(sender: AgentContext, pod: Pod): Exclude<PredicateRe
 }
 
 /** A pod changed or went that may wait for its admission. Returns whether it still waits. */
-export function isWaiting(sender: AgentContext, pod: Pod): boolean {
-  const { admission } = asPodAdmission(sender).state;
+export function isWaiting(caller: AgentContext, pod: Pod): boolean {
+  const { admission } = asPodAdmission(caller).state;
   const uid = uidOf(pod);
   if (pod.metadata.deletionTimestamp !== undefined) admission.pending.delete(uid);
   return admission.pending.has(uid);
 }
 
-export function forgetAdmission(sender: AgentContext, uid: string): void {
-  const { state } = asPodAdmission(sender);
+export function forgetAdmission(caller: AgentContext, uid: string): void {
+  const { state } = asPodAdmission(caller);
   const { admission } = state;
   forgetPodHints(state, uid);
   forgetEvicted(state, uid);
@@ -210,8 +210,8 @@ function preempt(context: PodAdmissionContext, pod: Pod, victims: readonly Pod[]
 }
 
 /** @param completion reported once all victims have ended; null: none */
-export function preemptPods(sender: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
-  const context = asPodAdmission(sender);
+export function preemptPods(caller: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
+  const context = asPodAdmission(caller);
   const { state, turn } = context;
   const statusChange = {
     reason: preemptingReason,

@@ -1,5 +1,5 @@
 // What other parts report to the admission of pods.
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import type { AdmissionState } from './admission-state.js';
 import { podAdmissionState } from './slice.js';
 

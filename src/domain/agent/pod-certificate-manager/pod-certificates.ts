@@ -28,8 +28,8 @@ export const podCertificateMachine = 'pod-certificate';
 export const podCertificateReflector = 'podcertificaterequests';
 const requestTimeout = 30 * microsPerSecond;
 
-export function podCertificateOf(sender: AgentContext, order: PodCertificateOrder): PodCertificateAnswer {
-  const context = asPodCertificateManager(sender);
+export function podCertificateOf(caller: AgentContext, order: PodCertificateOrder): PodCertificateAnswer {
+  const context = asPodCertificateManager(caller);
   const { api } = context.state;
   assert(api !== null, 'a certificate is requested without an apiserver');
   if (!context.state.settings.podCertificateProjection) return { kind: 'failed', message: noPodCertificates };
@@ -40,8 +40,8 @@ export function podCertificateOf(sender: AgentContext, order: PodCertificateOrde
   return lookUpPodCertificate(api.podCertificates, order, contextOf(context, api));
 }
 
-export function releasePodCertificates(sender: AgentContext, uid: string): void {
-  const context = asPodCertificateManager(sender);
+export function releasePodCertificates(caller: AgentContext, uid: string): void {
+  const context = asPodCertificateManager(caller);
   const { api } = context.state;
   if (api === null) return;
   forgetPodCertificates(api.podCertificates, uid, (key) => context.turn.end({ machine: podCertificateMachine, key }));
@@ -58,8 +58,8 @@ export function certificateWoken(context: PodCertificateManagerContext, key: str
 }
 
 /** Requests of the node have changed. */
-export function podCertificatesChanged(sender: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[]): void {
-  const context = asPodCertificateManager(sender);
+export function podCertificatesChanged(caller: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[]): void {
+  const context = asPodCertificateManager(caller);
   const { api } = context.state;
   if (api === null) return;
   const changed = new Set(changes.map(({ object }) => objectKey(object.metadata.namespace ?? '', object.metadata.name)));

@@ -5,4 +5,4 @@ import { type ContextOf, contextOf } from '../ownership.js';
 export type PodCertificateManagerContext = ContextOf<'podCertificateManager'>;
 
 /** For functions that other parts call with the context of their step. */
-export const asPodCertificateManager: (sender: AgentContext) => PodCertificateManagerContext = contextOf<'podCertificateManager'>();
+export const asPodCertificateManager: (caller: AgentContext) => PodCertificateManagerContext = contextOf<'podCertificateManager'>();

@@ -11,8 +11,8 @@ import { apiPodShown } from '../status-manager/status-writes.js';
 import { deliver, podUidOf } from '../sync-loop/sync-loop.js';
 import { asPodConfig } from './slice.js';
 
-export function apiPodsChanged(sender: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
-  const context = asPodConfig(sender);
+export function apiPodsChanged(caller: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
+  const context = asPodConfig(caller);
   const { state, turn } = context;
   // Withdrawn: every pod must end, even if the API still has it.
   if (state.api?.withdrawn !== true) {

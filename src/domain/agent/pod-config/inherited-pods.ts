@@ -16,14 +16,14 @@ import { bringBackFor } from '../set-aside/set-aside.js';
 import { asPodConfig } from './slice.js';
 
 /** Adds the pods of the first listing of the runtime. */
-export function inheritPods(sender: AgentContext, pods: readonly ListedPod[]): void {
-  const context = asPodConfig(sender);
+export function inheritPods(caller: AgentContext, pods: readonly ListedPod[]): void {
+  const context = asPodConfig(caller);
   for (const pod of pods) if (isAlive(pod)) context.state.inherited.set(pod.uid, podFullName(pod.name, pod.namespace));
 }
 
 /** Has the earlier selves of a static pod ended that are still alive. Returns their UIDs; none: the pod may be started. */
-export function endPredecessors(sender: AgentContext, pod: Pod, effects: PodWorkerEffect[]): string[] {
-  const context = asPodConfig(sender);
+export function endPredecessors(caller: AgentContext, pod: Pod, effects: PodWorkerEffect[]): string[] {
+  const context = asPodConfig(caller);
   const { inherited, pods, workers, cache } = context.state;
   if (inherited.size === 0 || !isStaticPod(pod)) return [];
   const fullName = podFullNameOf(pod);
@@ -43,8 +43,8 @@ export function endPredecessors(sender: AgentContext, pod: Pod, effects: PodWork
 }
 
 /** The pod changed in the runtime. Returns the UID of the pod that waited for its end, if it has ended. */
-export function successorOf(sender: AgentContext, uid: string): string | null {
-  const context = asPodConfig(sender);
+export function successorOf(caller: AgentContext, uid: string): string | null {
+  const context = asPodConfig(caller);
   const { inherited, pods, pleg } = context.state;
   const fullName = inherited.get(uid);
   if (fullName === undefined) return null;

@@ -27,13 +27,13 @@ export function withdrawPods(context: PodConfigContext): void {
 }
 
 /** Sets that waited until it was known what runs. */
-export function deliverReleasedSets(sender: AgentContext): void {
-  const context = asPodConfig(sender);
+export function deliverReleasedSets(caller: AgentContext): void {
+  const context = asPodConfig(caller);
   for (const [source, pods] of releasedSets(context)) takePodSet(context, { source, pods });
 }
 
 /** The interface of the agent to one of its sources. */
-export function sourceContext(sender: AgentContext, source: PodSource): FileSourceContext & UrlSourceContext {
-  const context = asPodConfig(sender);
+export function sourceContext(caller: AgentContext, source: PodSource): FileSourceContext & UrlSourceContext {
+  const context = asPodConfig(caller);
   return { turn: context.turn, emit: (pods) => takePodSet(context, { source, pods: context.state.withdrawn ? [] : pods }) };
 }

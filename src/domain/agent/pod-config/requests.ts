@@ -2,7 +2,7 @@
 import type { ListedPod } from '../../../ports/model/runtime-listing.js';
 import { markHandled, type PodSource } from '../../pod-sources/pod-config.js';
 import { podFullName } from '../../values/pod-references.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { podConfigState } from './slice.js';
 
 /** The pod ran before this agent started. */

@@ -1,6 +1,6 @@
 // Changes of the index of pods.
 import type { Pod } from '../../../ports/model/pod.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { putPod, removePod } from './pod-index.js';
 import { podManagerState } from './slice.js';
 

@@ -2,7 +2,7 @@
 import type { Pod } from '../../../ports/model/pod.js';
 import { isPodTerminationRequested } from '../../pod-workers/queries.js';
 import { isTerminalPhase } from '../../status/phase.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { isAside } from '../set-aside/aside-pods.js';
 

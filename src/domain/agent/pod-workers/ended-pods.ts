@@ -38,8 +38,8 @@ export function forgetFinishedPods(context: PodWorkersContext): void {
 }
 
 /** The pod has no worker any more: nothing more will happen to it in the runtime, and only now may its containers go. */
-export function forgetFinishedPod(sender: AgentContext, uid: string): void {
-  const context = asPodWorkers(sender);
+export function forgetFinishedPod(caller: AgentContext, uid: string): void {
+  const context = asPodWorkers(caller);
   requestCollection(context.state);
   podCgroupMissing(context, uid);
   noteNodeCgroups(context.state, uid);

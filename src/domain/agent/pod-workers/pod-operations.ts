@@ -81,8 +81,8 @@ export function operationHookReplied(context: PodWorkersContext, uid: string, re
 }
 
 /** A phase of a kill may have ended by time. */
-export function operationWoken(sender: AgentContext, uid: string, effects: PodWorkerEffect[]): void {
-  const context = asPodWorkers(sender);
+export function operationWoken(caller: AgentContext, uid: string, effects: PodWorkerEffect[]): void {
+  const context = asPodWorkers(caller);
   const run = context.state.runs.get(uid);
   if (run !== undefined && advanceRun(run, context)) finish(context, run, effects);
 }

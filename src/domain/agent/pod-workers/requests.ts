@@ -7,12 +7,12 @@ import type { PodUpdate } from '../../pod-workers/pod-worker-record.js';
 import { runUnwanted } from '../../pod-workers/run-pod.js';
 import { updatePod } from '../../pod-workers/update-pod.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { asPodWorkers, podWorkersState } from './slice.js';
 
 /** Workers of pods that are not wanted end, or are dropped if they have ended. Returns all workers that are left. */
-export function syncWorkers(sender: AgentContext, wanted: ReadonlySet<string>, effects: PodWorkerEffect[]): Map<string, KnownPod> {
-  const { state, turn } = asPodWorkers(sender);
+export function syncWorkers(caller: AgentContext, wanted: ReadonlySet<string>, effects: PodWorkerEffect[]): Map<string, KnownPod> {
+  const { state, turn } = asPodWorkers(caller);
   return syncKnownPods(state.workers, wanted, turn.now, effects, true);
 }
 
@@ -22,14 +22,14 @@ export function forgetCrashLoops(state: AgentView, now: Micros): void {
 }
 
 /** Has a pod ended of which only the runtime knows. */
-export function endRunningPod(sender: AgentContext, update: PodUpdate, effects: PodWorkerEffect[]): void {
-  const { state, turn } = asPodWorkers(sender);
+export function endRunningPod(caller: AgentContext, update: PodUpdate, effects: PodWorkerEffect[]): void {
+  const { state, turn } = asPodWorkers(caller);
   updatePod(state.workers, update, turn.now, () => true, effects);
 }
 
 /** The pod is in no index any more: its worker ends it, if it has one. */
-export function syncUnwanted(sender: AgentContext, uid: string, effects: PodWorkerEffect[]): void {
-  const { state, turn } = asPodWorkers(sender);
+export function syncUnwanted(caller: AgentContext, uid: string, effects: PodWorkerEffect[]): void {
+  const { state, turn } = asPodWorkers(caller);
   runUnwanted(state.workers, uid, turn.now, effects);
 }
 

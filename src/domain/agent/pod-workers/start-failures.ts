@@ -6,8 +6,8 @@ import { asPodWorkers } from './slice.js';
 const maxStartFailures = 1000;
 
 /** @param failure null: the container has started */
-export function recordStartResult(sender: AgentContext, uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void {
-  const { startFailures } = asPodWorkers(sender).state;
+export function recordStartResult(caller: AgentContext, uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void {
+  const { startFailures } = asPodWorkers(caller).state;
   const ofPod = new Map(startFailures.get(uid));
   if (failure === null && !ofPod.delete(containerName)) return;
   if (failure !== null) ofPod.set(containerName, failure);

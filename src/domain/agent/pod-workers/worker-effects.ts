@@ -25,8 +25,8 @@ export function syncAddress(uid: string): { readonly machine: typeof syncMachine
 }
 
 /** Delivers an update to a pod's worker and carries out what follows. Nothing is done about a pod that is aside. */
-export function dispatchUpdate(sender: AgentContext, update: PodUpdate): void {
-  const context = asPodWorkers(sender);
+export function dispatchUpdate(caller: AgentContext, update: PodUpdate): void {
+  const context = asPodWorkers(caller);
   const uid = update.pod?.metadata.uid ?? update.runningPod?.uid ?? '';
   if (isAside(context.state, uid)) return;
   context.forPod(uid, () => {
@@ -37,8 +37,8 @@ export function dispatchUpdate(sender: AgentContext, update: PodUpdate): void {
 }
 
 /** Lets an operation happen that adds effects, then carries them out. */
-export function withEffects(sender: AgentContext, happen: (effects: PodWorkerEffect[]) => void): void {
-  const context = asPodWorkers(sender);
+export function withEffects(caller: AgentContext, happen: (effects: PodWorkerEffect[]) => void): void {
+  const context = asPodWorkers(caller);
   const effects: PodWorkerEffect[] = [];
   happen(effects);
   carryOut(context, effects);
@@ -104,8 +104,8 @@ function awaitStatus(context: PodWorkersContext, uid: string, newerThan: Micros,
 }
 
 /** Resumes workers that no longer need to wait; null: check all of them. Those beyond this step's limit resume in the next. */
-export function resumeAwaiting(sender: AgentContext, uids: readonly string[] | null): void {
-  const context = asPodWorkers(sender);
+export function resumeAwaiting(caller: AgentContext, uids: readonly string[] | null): void {
+  const context = asPodWorkers(caller);
   const { awaitingStatus } = context.state;
   if (awaitingStatus.size === 0) return;
   const effects: PodWorkerEffect[] = [];

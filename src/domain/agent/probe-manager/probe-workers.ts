@@ -24,8 +24,8 @@ export function probeAddress(uid: string, name: string): Address {
 const isProbed = derived(hasProbes);
 
 /** Makes missing workers for a pod's spec. A changed probe gets another worker. */
-export function addProbes(sender: AgentContext, pod: Pod): void {
-  const context = asProbeManager(sender);
+export function addProbes(caller: AgentContext, pod: Pod): void {
+  const context = asProbeManager(caller);
   const { probes, startedAt } = context.state;
   const uid = uidOf(pod);
   const known = probes.pods.get(uid);
@@ -53,8 +53,8 @@ export function addProbes(sender: AgentContext, pod: Pod): void {
 }
 
 /** The pod terminates: probes that could restart its containers end first; readiness continues, so that endpoints drain, and so do sidecars' probes. */
-export function stopRestartingProbes(sender: AgentContext, pod: Pod): void {
-  const context = asProbeManager(sender);
+export function stopRestartingProbes(caller: AgentContext, pod: Pod): void {
+  const context = asProbeManager(caller);
   const uid = uidOf(pod);
   const ofPod = context.state.probes.pods.get(uid);
   if (ofPod === undefined) return;
@@ -65,8 +65,8 @@ export function stopRestartingProbes(sender: AgentContext, pod: Pod): void {
   }
 }
 
-export function removeProbes(sender: AgentContext, uid: string): void {
-  const context = asProbeManager(sender);
+export function removeProbes(caller: AgentContext, uid: string): void {
+  const context = asProbeManager(caller);
   const ofPod = context.state.probes.pods.get(uid);
   if (ofPod === undefined) return;
   for (const [name, registered] of ofPod.workers) forgetWorker(context, uid, name, registered);
@@ -95,8 +95,8 @@ export function probesChanged({ state: { probes } }: ProbeManagerContext, uid: s
 }
 
 /** The pod's status changed: workers may have something to do sooner than they thought, or nothing any more. */
-export function planProbes(sender: AgentContext, uid: string): void {
-  const context = asProbeManager(sender);
+export function planProbes(caller: AgentContext, uid: string): void {
+  const context = asProbeManager(caller);
   const ofPod = context.state.probes.pods.get(uid);
   if (ofPod === undefined) return;
   const status = probedStatus(context, uid);

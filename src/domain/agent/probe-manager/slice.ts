@@ -5,4 +5,4 @@ import { type ContextOf, contextOf } from '../ownership.js';
 export type ProbeManagerContext = ContextOf<'probeManager'>;
 
 /** For functions that other parts call with the context of their step. */
-export const asProbeManager: (sender: AgentContext) => ProbeManagerContext = contextOf<'probeManager'>();
+export const asProbeManager: (caller: AgentContext) => ProbeManagerContext = contextOf<'probeManager'>();

@@ -35,8 +35,8 @@ export function beginApiObjects(context: ReflectorsContext): void {
 }
 
 /** Keeps a copy of these objects from now on; with `newest` no list of a cache that is behind is taken. Idempotent. Not without an apiserver. */
-export function watchObjects(sender: AgentContext, name: string, selection: ApiSelection, newest = false): void {
-  const context = asReflectors(sender);
+export function watchObjects(caller: AgentContext, name: string, selection: ApiSelection, newest = false): void {
+  const context = asReflectors(caller);
   const { api } = context.state;
   if (api === null) return;
   const known = api.reflectors.get(name);
@@ -46,8 +46,8 @@ export function watchObjects(sender: AgentContext, name: string, selection: ApiS
 }
 
 /** Gives up the copy. */
-export function unwatchObjects(sender: AgentContext, name: string): void {
-  const context = asReflectors(sender);
+export function unwatchObjects(caller: AgentContext, name: string): void {
+  const context = asReflectors(caller);
   const reflector = context.state.api?.reflectors.get(name);
   if (reflector === undefined) return;
   stopReflector(reflector, contextOf(context, reflector));

@@ -5,4 +5,4 @@ import { type ContextOf, contextOf } from '../ownership.js';
 export type ReflectorsContext = ContextOf<'reflectors'>;
 
 /** For functions that other parts call with the context of their step. */
-export const asReflectors: (sender: AgentContext) => ReflectorsContext = contextOf<'reflectors'>();
+export const asReflectors: (caller: AgentContext) => ReflectorsContext = contextOf<'reflectors'>();

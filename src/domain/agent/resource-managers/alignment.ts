@@ -24,7 +24,7 @@ import { type ActivePods, activePodsBy } from '../../topology-manager/active-pod
 import { beginAdmission, continueAdmission, type HintProvider, type TopologyAdmission, type TopologyAnswer, topologyAffinityError } from '../../topology-manager/pod-admission.js';
 import { forgetHints } from '../../topology-manager/topology-manager.js';
 import { type CpuSet, equalCpuSets, formatCpuSet } from '../../values/cpu-set.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { isActive } from '../pod-workers/active-pods.js';
 import { isAside } from '../set-aside/aside-pods.js';
@@ -32,8 +32,8 @@ import { type AlignedAt, type AlignmentState, unsavedProblem } from './alignment
 import { resourceManagersState } from './slice.js';
 
 /** Allocates a new pod's resources, container by container. Keeps earlier allocations. */
-export function alignPod(given: AgentView, pod: Pod): Admission {
-  const state = resourceManagersState(given);
+export function alignPod(view: AgentView, pod: Pod): Admission {
+  const state = resourceManagersState(view);
   const { alignment } = state;
   if (alignment === null) return admitted;
   const { counters, cpu, memory, cpuFile, memoryFile } = alignment;
@@ -134,8 +134,8 @@ function managedPods(state: AgentView): ActivePods {
 }
 
 /** Releases allocations without an owner. */
-export function collectStale(given: AgentView): void {
-  const state = resourceManagersState(given);
+export function collectStale(view: AgentView): void {
+  const state = resourceManagersState(view);
   const { alignment } = state;
   if (alignment === null) return;
   const active = managedPods(state);
@@ -162,8 +162,8 @@ function releaseFinished({ pods, cache }: AgentView, { cpu, memory }: AlignmentS
 }
 
 /** The resource managers' interface to the runs of pods. */
-export function pinningOfPods(given: AgentView): PinningOfPods {
-  const state = resourceManagersState(given);
+export function pinningOfPods(view: AgentView): PinningOfPods {
+  const state = resourceManagersState(view);
   const { alignment } = state;
   if (alignment === null) return noPinning;
   const { cpu, memory } = alignment;

@@ -11,7 +11,7 @@ import { type CpuReconcileItem, cpuReconcileItems, noteCpuUpdate } from '../../c
 import { assert } from '../../kernel/assert.js';
 import { readPodCache } from '../../pod-cache/pod-cache.js';
 import { formatCpuSet } from '../../values/cpu-set.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import type { AnswerOf } from '../part.js';
 import { activePods } from '../pod-workers/active-pods.js';
 import { collectStale } from './alignment.js';
@@ -27,8 +27,8 @@ const betweenPasses: Micros = 1_000_000;
 const updatesAtOnce = 16;
 
 /** An allocation may have changed: requests a pass. */
-export function noteAlignmentChange(given: AgentView): void {
-  const { alignment } = resourceManagersState(given);
+export function noteAlignmentChange(view: AgentView): void {
+  const { alignment } = resourceManagersState(view);
   if (alignment !== null) alignment.reconcile.dirty = true;
 }
 

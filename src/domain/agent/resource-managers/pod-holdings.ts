@@ -7,7 +7,7 @@ import type { MemoryBlock } from '../../memory-manager/machine-memory.js';
 import { allocatableMemory } from '../../memory-manager/memory-manager.js';
 import { isRestartableInit } from '../../status/restart-rules.js';
 import { podFullName } from '../../values/pod-references.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { uidOf } from '../pod-manager/pod-index.js';
 import { activePods, isActive } from '../pod-workers/active-pods.js';
 

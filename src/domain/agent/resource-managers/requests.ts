@@ -1,6 +1,6 @@
 // What other parts request of the resource managers.
 import { forgetHints } from '../../topology-manager/topology-manager.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { resourceManagersState } from './slice.js';
 
 /** No source has the pod any more: its alignment is of no use. */

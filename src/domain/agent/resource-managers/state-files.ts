@@ -7,7 +7,7 @@ import { cpuStateFile } from '../../cpu-manager/cpu-manager.js';
 import { assert } from '../../kernel/assert.js';
 import type { View } from '../../kernel/view.js';
 import { memoryStateFile } from '../../memory-manager/memory-manager.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import type { AnswerOf } from '../part.js';
 import { resumeRuns } from '../sync-loop/requests.js';
 import type { ResourceManagersContext } from './slice.js';

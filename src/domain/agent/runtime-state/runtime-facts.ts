@@ -6,8 +6,8 @@ import type { NodeFacts } from '../../containers/node-facts.js';
 import { canonicalJson } from '../../kernel/canonical.js';
 import type { View } from '../../kernel/view.js';
 import type { AgentContext } from '../agent-context.js';
+import type { AgentView } from '../agent-view.js';
 import { replaceRuntimeFacts } from '../node-facts/requests.js';
-import type { AgentView } from '../ownership.js';
 import { syncPods } from '../sync-loop/sync-loop.js';
 import type { RuntimeStateContext } from './slice.js';
 

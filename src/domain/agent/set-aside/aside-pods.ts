@@ -1,6 +1,6 @@
 // Which pods the agent leaves untouched: those set aside (`set-aside-state.ts`), those with an unreadable object, and namesakes of a static pod
 // that are not inspected yet (`adopted-pods.ts`).
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 
 /** The pod stays untouched: it is set aside, its object is unreadable, or its adoption is undecided. */
 export function isAside(state: Pick<AgentView, 'setAside' | 'api' | 'adoption'>, uid: string): boolean {

@@ -20,7 +20,7 @@ import { podUidOfLogDirectory } from '../../values/log-paths.js';
 import { formatRfc3339, microsPerSecond } from '../../values/time.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AgentEvent } from '../agent-state.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import type { AnswerOf } from '../part.js';
 import { requestPodRelist } from '../pleg/looks.js';
 import { inheritPod } from '../pod-config/requests.js';
@@ -133,11 +133,11 @@ export function withoutAside(state: AgentView, input: Input): Input {
 }
 
 /** A static pod that replaces one that is aside waits for its end, as for that of any other that ran before this agent did. */
-function noteListed(given: AgentView, listed: ListedPod): void {
-  const { setAside } = setAsideState(given);
+function noteListed(view: AgentView, listed: ListedPod): void {
+  const { setAside } = setAsideState(view);
   const pod = setAside.pods.get(listed.uid);
   if (pod === undefined) return;
-  if (pod.listed === null && isAlive(listed)) inheritPod(given, listed);
+  if (pod.listed === null && isAlive(listed)) inheritPod(view, listed);
   pod.listed = listed;
 }
 
@@ -146,8 +146,8 @@ function isAlive({ containers, sandboxes }: ListedPod): boolean {
 }
 
 /** A source's update of a pod that is aside. It keeps its place on the node; a change brings it back. */
-export function keepAside(sender: AgentContext, op: DeliveryOp, source: PodSource, pod: Pod): void {
-  const context = asSetAside(sender);
+export function keepAside(caller: AgentContext, op: DeliveryOp, source: PodSource, pod: Pod): void {
+  const context = asSetAside(caller);
   const { state } = context;
   const aside = state.setAside.pods.get(uidOf(pod));
   if (aside === undefined) return;
@@ -206,16 +206,16 @@ export function endedPodOf(agent: AgentView, now: Micros): Omit<PodEnd, 'at' | '
 }
 
 /** Every source has reported: pods whose object was removed meanwhile come back to be ended. */
-export function bringBackGone(sender: AgentContext): void {
-  const context = asSetAside(sender);
+export function bringBackGone(caller: AgentContext): void {
+  const context = asSetAside(caller);
   const { setAside, config } = context.state;
   for (const pod of setAside.pods.values())
     if (pod.phase === 'aside' && pod.version !== '' && objectVersion(config, pod.uid) === null) bringBackChanged(context, pod, 'its object has gone');
 }
 
 /** A successor under its name waits for the end of a pod that is aside. */
-export function bringBackFor(sender: AgentContext, uid: string): void {
-  const context = asSetAside(sender);
+export function bringBackFor(caller: AgentContext, uid: string): void {
+  const context = asSetAside(caller);
   const pod = context.state.setAside.pods.get(uid);
   if (pod?.phase === 'aside') bringBackChanged(context, pod, 'another pod takes its place');
 }
@@ -229,8 +229,8 @@ function bringBack(context: SetAsideContext, pod: SetAsidePod, why: string): voi
 }
 
 /** At the end of a step. Returns pods to deliver: those that have been inspected. */
-export function takeReturned(sender: AgentContext): readonly SetAsidePod[] {
-  const context = asSetAside(sender);
+export function takeReturned(caller: AgentContext): readonly SetAsidePod[] {
+  const context = asSetAside(caller);
   const { state } = context;
   const returned = [...state.setAside.pods.values()].filter(({ uid, phase }) => phase === 'returning' && state.cache.entries.get(uid)?.cached.kind === 'status');
   for (const pod of returned) beginTrial(context, pod);

@@ -1,5 +1,5 @@
 // Statuses of pods, and writing them to the API.
-import { type AgentPart, repliesTo } from '../part.js';
+import { type AgentPart, repliesTo, whenSettled } from '../part.js';
 import { setReadyToStartContainers } from './pod-statuses.js';
 import { pauseAddress, planStatusWrites, queueStatusWrite, restAddress, statusWriteMachine, statusWriteReplied, statusWritesResumed } from './status-writes.js';
 
@@ -16,7 +16,6 @@ export const statusManager: AgentPart<'statusManager'> = {
       woken: ({ state }, uid) => queueStatusWrite(state, uid),
     },
     [pauseAddress.machine]: { woken: statusWritesResumed },
-    // The rest is planned at the end of the step.
-    [restAddress.machine]: { woken: () => {} },
+    [restAddress.machine]: { woken: whenSettled },
   },
 };

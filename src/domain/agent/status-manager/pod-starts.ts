@@ -6,8 +6,8 @@ import type { PodStatus } from '../../../ports/model/pod-status.js';
 import { type Clocks, momentOf } from '../../values/instant.js';
 import { parseRfc3339 } from '../../values/time.js';
 import type { AgentContext } from '../agent-context.js';
+import type { AgentView } from '../agent-view.js';
 import { startObserved } from '../observed-times/requests.js';
-import type { AgentView } from '../ownership.js';
 import type { PodStart } from './pod-start-state.js';
 import { type StatusManagerContext, statusManagerState } from './slice.js';
 

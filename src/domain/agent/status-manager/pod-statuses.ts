@@ -24,11 +24,11 @@ import { withoutStaleStarted, withoutStarted } from '../../status/stale-started.
 import { applyStatusChange, illegalTransition, type StatusChange } from '../../status/status-manager.js';
 import { withLostSidecarsEnded, withStrandedSidecarsEnded } from '../../status/stranded-sidecars.js';
 import type { AgentContext } from '../agent-context.js';
+import type { AgentView } from '../agent-view.js';
 import { actuatedOf, actuatedPod, forgetPodAllocation } from '../allocation-manager/allocation.js';
 import { noteNodeCgroups } from '../cgroups/node-cgroups.js';
 import { setUnprepared } from '../cgroups/prepared-pods.js';
 import { startObserved } from '../observed-times/requests.js';
-import type { AgentView } from '../ownership.js';
 import { forgetCachedStatus } from '../pleg/requests.js';
 import { podAndMirror, uidOf } from '../pod-manager/pod-index.js';
 import { forgetPodFailures } from '../pod-workers/requests.js';
@@ -49,8 +49,8 @@ function asSpecified(pod: Pod, facts: NodeFacts): PodCgroupReading {
 }
 
 /** The status that follows from the runtime's. @param podIsTerminal all its containers were stopped permanently */
-export function computeStatus(sender: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean): PodStatus {
-  const context = asStatusManager(sender);
+export function computeStatus(caller: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean): PodStatus {
+  const context = asStatusManager(caller);
   return statusFrom(context, pod, runtime, podIsTerminal, context.state.startFailures.get(uidOf(pod)) ?? noFailures);
 }
 
@@ -132,8 +132,8 @@ export function withTermination(status: PodStatus, pod: Pod, termination: Termin
   return { ...failed, conditions: withCondition(failed.conditions ?? [], condition) };
 }
 
-export function setStatus(sender: AgentContext, pod: Pod, status: PodStatus): void {
-  const context = asStatusManager(sender);
+export function setStatus(caller: AgentContext, pod: Pod, status: PodStatus): void {
+  const context = asStatusManager(caller);
   changeStatus(context, pod, { kind: 'set', status });
 }
 
@@ -141,8 +141,8 @@ export function setStatus(sender: AgentContext, pod: Pod, status: PodStatus): vo
  * Computes and keeps the status at the beginning of a sync. When nothing that it follows from has changed since the last time, the
  * record of that time is still right; only a deadline makes a status follow from the clock.
  */
-export function refreshStatus(sender: AgentContext, pod: Pod, runtime: PodRuntimeStatus): PodStatus {
-  const context = asStatusManager(sender);
+export function refreshStatus(caller: AgentContext, pod: Pod, runtime: PodRuntimeStatus): PodStatus {
+  const context = asStatusManager(caller);
   const { state } = context;
   const uid = uidOf(pod);
   const failures = state.startFailures.get(uid) ?? noFailures;
@@ -178,8 +178,8 @@ export function refreshStatus(sender: AgentContext, pod: Pod, runtime: PodRuntim
  * itself fail for another reason. Other changes of the sync are reported after the runtime's event; until then a started container
  * keeps its previous state.
  */
-export function showStartFailures(sender: AgentContext, { uid, pod, status, before }: SyncRun): void {
-  const context = asStatusManager(sender);
+export function showStartFailures(caller: AgentContext, { uid, pod, status, before }: SyncRun): void {
+  const context = asStatusManager(caller);
   const { state } = context;
   // A status from the middle of the sync may be outdated at its end: a container may have been killed since.
   const runtime = status.containers === before.containers ? status : { ...status, containers: before.containers };
@@ -188,8 +188,8 @@ export function showStartFailures(sender: AgentContext, { uid, pod, status, befo
 }
 
 /** A readiness or startup probe changed its mind about a container. */
-export function setProbed(sender: AgentContext, pod: Pod, kind: 'readiness' | 'startup', containerName: string, isSuccess: boolean): void {
-  const context = asStatusManager(sender);
+export function setProbed(caller: AgentContext, pod: Pod, kind: 'readiness' | 'startup', containerName: string, isSuccess: boolean): void {
+  const context = asStatusManager(caller);
   const { containerStatuses = [], initContainerStatuses = [] } = context.state.statuses.get(uidOf(pod))?.status ?? {};
   const containerID = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === containerName)?.containerID;
   if (containerID === undefined) return;
@@ -217,8 +217,8 @@ export function showEnded(context: AgentContext, pod: Pod, runtime: PodRuntimeSt
 }
 
 /** The last word about a pod: everything of it is released. */
-export function terminateStatus(sender: AgentContext, pod: Pod): void {
-  const context = asStatusManager(sender);
+export function terminateStatus(caller: AgentContext, pod: Pod): void {
+  const context = asStatusManager(caller);
   changeStatus(context, pod, { kind: 'terminate' });
 }
 
@@ -247,8 +247,8 @@ function isStaticPodRestart(pod: Pod, mirrored: PodStatus | undefined, change: S
 }
 
 /** Drops the state of a pod that no part knows any more. */
-export function forgetPod(given: AgentView, uid: string): void {
-  const state = statusManagerState(given);
+export function forgetPod(view: AgentView, uid: string): void {
+  const state = statusManagerState(view);
   forgetPodAllocation(state, uid);
   state.statuses.delete(uid);
   if (state.podStarts.delete(uid)) startObserved(state, uid);
@@ -274,6 +274,6 @@ export function forgetUnknown(state: AgentView, isKnown: (uid: string) => boolea
 }
 
 /** The sandbox and the network of the pod came up in this step. */
-export function sandboxConnected(sender: AgentContext, uid: string, pod: Pod): void {
-  asStatusManager(sender).state.api?.connected.set(uid, pod);
+export function sandboxConnected(caller: AgentContext, uid: string, pod: Pod): void {
+  asStatusManager(caller).state.api?.connected.set(uid, pod);
 }

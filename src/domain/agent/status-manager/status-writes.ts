@@ -19,8 +19,8 @@ import { aim, heldToApi, newestPod, newStatusWrite, nextWriteStep, type StatusWr
 import { configMirrorAnnotation, isMirrorPod, isStaticPod } from '../../values/pod-kind.js';
 import { podFullNameOf } from '../../values/pod-references.js';
 import type { AgentContext } from '../agent-context.js';
-import { hasClaims } from '../dra-manager/claims.js';
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
+import { hasClaims } from '../dra-manager/held-claims.js';
 import type { AnswerOf } from '../part.js';
 import { cachedObject } from '../reflectors/api-state.js';
 import { asStatusManager, type StatusManagerContext, statusManagerState } from './slice.js';
@@ -34,7 +34,7 @@ const shortestPause: Micros = 1_000_000;
 const longestPause: Micros = 10_000_000;
 
 /** Queued pods that one step checks: hundreds of queued pods may be unchanged, for example after a restart. */
-const maxConcurrentRelists = 16;
+const maxChecksAStep = 16;
 const sliceGap: Micros = 1_000;
 
 export const statusWriteMachine = 'status-write';
@@ -46,8 +46,8 @@ function podAddress(uid: string): Address {
 }
 
 /** The pod's status may have changed. */
-export function queueStatusWrite(given: AgentView, uid: string): void {
-  const { api, statuses } = statusManagerState(given);
+export function queueStatusWrite(view: AgentView, uid: string): void {
+  const { api, statuses } = statusManagerState(view);
   if (api !== null && statuses.has(uid)) api.statusWrites.queue.add(uid);
 }
 
@@ -70,10 +70,10 @@ export function planStatusWrites(context: StatusManagerContext): void {
   if (writes === undefined || writes.queue.size === 0 || (writes.pausedUntil !== null && turn.now < writes.pausedUntil)) return;
   // After a pause a single one goes first.
   const most = writes.pause > 0 ? 1 : maxWrites;
-  let looks = 0;
+  let checked = 0;
   for (const uid of writes.queue) {
     if (writes.active >= most) return;
-    if (looks++ === maxConcurrentRelists) {
+    if (checked++ === maxChecksAStep) {
       turn.wakeAt(restAddress, turn.now + sliceGap);
       return;
     }
@@ -160,8 +160,8 @@ function sent(state: AgentView, uid: string, write: StatusWrite, version: number
 }
 
 /** A status from the same inputs is still valid. */
-function replaceRecord(given: AgentView, uid: string, before: StatusRecord, after: StatusRecord): void {
-  const { statuses, computed } = statusManagerState(given);
+function replaceRecord(view: AgentView, uid: string, before: StatusRecord, after: StatusRecord): void {
+  const { statuses, computed } = statusManagerState(view);
   statuses.set(uid, after);
   const from = computed.get(uid);
   if (from?.record === before) computed.set(uid, { ...from, record: after });

@@ -7,6 +7,9 @@ import { drain, resumeWaitingPods, syncPods } from './sync-loop.js';
 /** `syncLoop` of `pkg/kubelet/kubelet.go`. */
 export const syncLoop: AgentPart<'syncLoop'> = {
   name: 'syncLoop',
+  start: ({ state, turn }) => {
+    state.loopEnteredAt = turn.now;
+  },
   settle: resumeWaitingPods,
   machines: {
     [syncMachine]: { woken: (context, uid) => syncPods(context, [uid]) },

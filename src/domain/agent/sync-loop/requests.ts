@@ -1,5 +1,5 @@
 // What other parts request of the sync loop.
-import type { AgentView } from '../ownership.js';
+import type { AgentView } from '../agent-view.js';
 import { syncLoopState } from './slice.js';
 
 /** Runs and volumes of these pods may resume: something that they wait for has arrived. */

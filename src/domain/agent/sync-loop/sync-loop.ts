@@ -16,13 +16,13 @@ import { isMirrorPod } from '../../values/pod-kind.js';
 import { byCodeUnits } from '../../values/text-order.js';
 import type { AgentContext } from '../agent-context.js';
 import type { WaitingDelivery } from '../agent-state.js';
+import type { AgentView } from '../agent-view.js';
 import { desiredPod, putAllocated, recordAdmitted } from '../allocation-manager/allocation.js';
 import { noteStatus, noteUpdate, restoreResize, retryResizes } from '../allocation-manager/resizes.js';
 import { noteNodeCgroups } from '../cgroups/node-cgroups.js';
 import { removeDeadContainers } from '../container-gc/dead-containers.js';
 import { noteDelivered } from '../housekeeping/clean-up-needs.js';
 import { requestCleanUp } from '../housekeeping/requests.js';
-import type { AgentView } from '../ownership.js';
 import type { AnswerOf } from '../part.js';
 import { admissionReplied, forgetAdmission, isAdmitted, isWaiting } from '../pod-admission/pod-admission.js';
 import { deliveryHandled } from '../pod-config/requests.js';
@@ -51,8 +51,8 @@ export function loopProblemAt({ readiness, pleg }: AgentView, now: Micros): stri
   return runtimeProblems(readiness, plegProblem(pleg, now), now);
 }
 
-export function deliver(sender: AgentContext, deliveries: readonly PodDelivery[]): void {
-  const context = asSyncLoop(sender);
+export function deliver(caller: AgentContext, deliveries: readonly PodDelivery[]): void {
+  const context = asSyncLoop(caller);
   let count = 0;
   for (const { op, source, pods } of deliveries) {
     context.state.backlog.deliveries.push({ op, source, pods, inOrder: op !== 'ADD' });
@@ -63,15 +63,15 @@ export function deliver(sender: AgentContext, deliveries: readonly PodDelivery[]
 }
 
 /** Syncs pods that something happened to, and ends those that their source has no more. */
-export function syncPods(sender: AgentContext, uids: Iterable<string>): void {
-  const context = asSyncLoop(sender);
+export function syncPods(caller: AgentContext, uids: Iterable<string>): void {
+  const context = asSyncLoop(caller);
   for (const uid of uids) context.state.backlog.syncs.add(uid);
   drain(context);
 }
 
 /** Processes waiting work: resumes runs, and dispatches new changes if the gate is open. */
-export function drain(sender: AgentContext): void {
-  const context = asSyncLoop(sender);
+export function drain(caller: AgentContext): void {
+  const context = asSyncLoop(caller);
   resumeWaitingPods(context);
   const { backlog } = context.state;
   if (backlog.deliveries.length === 0 && backlog.syncs.size === 0) return;
@@ -138,8 +138,8 @@ function handle(context: SyncLoopContext, delivery: WaitingDelivery): readonly P
 }
 
 /** The uid of the static pod behind a mirror. */
-export function podUidOf(sender: AgentContext, pod: Pod): string {
-  const context = asSyncLoop(sender);
+export function podUidOf(caller: AgentContext, pod: Pod): string {
+  const context = asSyncLoop(caller);
   return isMirrorPod(pod) ? uidOf(podAndMirror(context.state.pods, pod).pod ?? pod) : uidOf(pod);
 }
 
@@ -154,8 +154,8 @@ function handleOne(context: SyncLoopContext, { op, source }: Pick<PodDelivery, '
 }
 
 /** Pods that return and whose containers are known by now are delivered as new ones, or ended if their object was removed. */
-export function deliverReturned(sender: AgentContext): void {
-  const context = asSyncLoop(sender);
+export function deliverReturned(caller: AgentContext): void {
+  const context = asSyncLoop(caller);
   if (context.state.setAside.pods.size === 0) return;
   for (const { pod, removed, source } of takeReturned(context)) {
     if (pod !== null) context.state.backlog.deliveries.push({ op: 'ADD', source, pods: [pod], inOrder: true });
@@ -191,8 +191,8 @@ function add(context: SyncLoopContext, given: Pod): void {
 }
 
 /** The condition of a pending admission is fulfilled: preemption is done, or the node was read. */
-export function admitAgain(sender: AgentContext, pod: Pod): void {
-  const context = asSyncLoop(sender);
+export function admitAgain(caller: AgentContext, pod: Pod): void {
+  const context = asSyncLoop(caller);
   if (!isAdmitted(context, pod)) return;
   recordAdmitted(context.state, pod);
   restoreResize(context, pod);

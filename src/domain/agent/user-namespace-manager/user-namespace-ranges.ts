@@ -4,12 +4,12 @@
 import type { RangesOfPods } from '../../pod-sync/sync-context.js';
 import type { KnownPod } from '../../pod-workers/known-pods.js';
 import { podsWithRanges, rangeForSandbox, rangeOfSandbox, rangeWritten, releaseRange, takeFiles } from '../../user-namespaces/user-namespaces.js';
+import type { AgentView } from '../agent-view.js';
 import { requestCleanUp } from '../housekeeping/requests.js';
-import type { AgentView } from '../ownership.js';
 import { userNamespaceManagerState } from './slice.js';
 
-export function rangesOfPods(given: AgentView): RangesOfPods {
-  const state = userNamespaceManagerState(given);
+export function rangesOfPods(view: AgentView): RangesOfPods {
+  const state = userNamespaceManagerState(view);
   const { userNamespaces } = state;
   return {
     get known() {
@@ -25,8 +25,8 @@ export function rangesOfPods(given: AgentView): RangesOfPods {
 }
 
 /** Releases the ranges of pods that are completely removed, for any reason. */
-export function releaseOrphanRanges(given: AgentView, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
-  const state = userNamespaceManagerState(given);
+export function releaseOrphanRanges(view: AgentView, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+  const state = userNamespaceManagerState(view);
   const { userNamespaces, housekeeping, pods, orphans } = state;
   const directories = new Set(housekeeping.directories);
   for (const uid of podsWithRanges(userNamespaces)) {

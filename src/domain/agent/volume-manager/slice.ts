@@ -5,4 +5,4 @@ import { type ContextOf, contextOf } from '../ownership.js';
 export type VolumeManagerContext = ContextOf<'volumeManager'>;
 
 /** For functions that other parts call with the context of their step. */
-export const asVolumeManager: (sender: AgentContext) => VolumeManagerContext = contextOf<'volumeManager'>();
+export const asVolumeManager: (caller: AgentContext) => VolumeManagerContext = contextOf<'volumeManager'>();

@@ -15,8 +15,8 @@ import { operationWoken } from '../pod-workers/pod-operations.js';
 import { withEffects } from '../pod-workers/worker-effects.js';
 import { asVolumeManager, type VolumeManagerContext } from './slice.js';
 
-export function volumesOfPods(sender: AgentContext): VolumesOfPods {
-  const context = asVolumeManager(sender);
+export function volumesOfPods(caller: AgentContext): VolumesOfPods {
+  const context = asVolumeManager(caller);
   const { volumes } = context.state;
   return {
     want: (uid: string, pod: Pod) => wantVolumes(volumes, uid, pod, context),
@@ -39,8 +39,8 @@ export function recordVolumeAbnormal(context: VolumeManagerContext, { uid, volum
 }
 
 /** The Node has changed. */
-export function volumesNodeChanged(sender: AgentContext): void {
-  const context = asVolumeManager(sender);
+export function volumesNodeChanged(caller: AgentContext): void {
+  const context = asVolumeManager(caller);
   nodeSeen(context.state.volumes, context);
 }
 
