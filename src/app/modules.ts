@@ -99,14 +99,14 @@ const hostModule = module((bind) => {
     teardown.add('pull records', () => records.close());
     return records;
   });
-  bind.to(tokens.registryCredentials, [tokens.configuration], ({ options }) => {
-    const home = process.env.HOME ?? '';
+  bind.to(tokens.registryCredentials, [tokens.configuration, tokens.environment], ({ options }, { environment }) => {
+    const home = environment.HOME ?? '';
     return new NodeRegistryCredentials({
       rootDirectory: options.rootDir,
       workingDirectory: process.cwd(),
       homeDirectory: home === '' ? null : home,
       pluginDirectory: options.imageCredentialProviderBinDir === '' ? null : resolve(options.imageCredentialProviderBinDir),
-      environment: process.env,
+      environment,
     });
   });
   bind.to(tokens.podLogs, [tokens.configuration, tokens.native, tokens.profile, tokens.teardown], ({ configuration }, { fileSteps }, profile, teardown) => {

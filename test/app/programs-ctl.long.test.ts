@@ -57,7 +57,7 @@ t.test('dev on a runtime of ones own takes its pods out again', async (t) => {
   await until('it runs', () => /a-dev {2}Running/.test(dev.out));
   const second = new Program('kubelet-ctl', options, { TMPDIR: temporary });
   t.equal(await second.end(), 1, 'a second one is refused');
-  t.match(second.err, /holds pods that this agent does not know \(default\/a-dev\); nothing was touched\. Say --take-over/);
+  t.match(second.err, /holds pods that this agent does not know \(default\/a-dev\); nothing was touched\. With --take-over/);
   t.equal(stage.running.length, 1);
   dev.kill('SIGINT');
   t.equal(await dev.end(), 0);

@@ -15,7 +15,7 @@ const help = `usage: kubelet-ctl COMMAND [OPTION...]
   mock-apiserver an apiserver in memory, for kubectl and tests
   replay         run a flight record again, and find the first step that went another way
 
-kubelet-ctl COMMAND --help says more. In a hurry: kubelet-ctl dev
+kubelet-ctl COMMAND --help says more. Quick start: kubelet-ctl dev
 `;
 
 async function main([command, ...words]: readonly string[]): Promise<number> {

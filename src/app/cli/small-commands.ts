@@ -7,7 +7,7 @@ import { checkConfig, checkConfigUsage } from './check-config.js';
 
 const replayUsage = `usage: kubelet-ctl replay FILE
 
-Runs the flight record FILE again, without a runtime, and compares the commands of each step. Exit status: 0 all the same, 1 a step went
+Runs the flight record FILE again, without a runtime, and compares the commands of each step. Exit status: 0 all steps equal, 1 a step went
 another way (it is shown), 2 FILE is no record. A kubelet records when its file KUBELET_TS_CONFIG says flightRecorder: {file: PATH}.
 `;
 /** How much of two outputs is shown where they differ. */

@@ -130,7 +130,7 @@ export class DevStage {
       takeOver: this.options.takeOver,
       // The root directory is always new, so pods of the same manifests are those of another demonstration.
       adoptsByManifest: false,
-      takeOverAdvice: 'Say --take-over to take it all the same: those pods are STOPPED then.',
+      takeOverAdvice: 'With --take-over it is taken over: those pods are STOPPED then.',
       listenPort: 0,
       apiPort: null,
       apiAddress: null,

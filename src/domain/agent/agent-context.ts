@@ -24,12 +24,12 @@ export interface ApiParts {
   changed(context: AgentContext, reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void;
 }
 
-export interface AgentContext extends SyncContext, ImageContext, VolumeContext {
+export interface AgentContext extends Omit<SyncContext, 'crashLoop'>, Omit<ImageContext, 'images'>, VolumeContext {
   readonly state: AgentView;
   readonly apiParts: ApiParts;
   /** The turn of the step that runs. */
   readonly turn: Turn<AgentOperations>;
-  /** Pods processed in this step; counted by `mayWorkOn`. */
+  /** Pods processed in this step; counted by `takePodTurn`. */
   podsWorkedOn: number;
   /** Pods whose runs have found that they can't run here; they are ended after this step. */
   readonly refusals: Map<string, { readonly pod: Pod; readonly reason: string; readonly message: string }>;
@@ -38,7 +38,7 @@ export interface AgentContext extends SyncContext, ImageContext, VolumeContext {
   begin(turn: Turn<AgentOperations>): void;
   /** Does something whose outputs go elsewhere. */
   during(turn: Turn<AgentOperations>, work: () => void): void;
-  /** Does something for a pod. A programmer error in it leaves the pod's UID in the state: the end of the process is laid to it. */
+  /** Does something for a pod. A programmer error in it leaves the pod's UID in the state: the end of the process is attributed to it. */
   forPod<Result>(uid: string, work: () => Result): Result;
   /** @param annotations of the event; empty ones are none */
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string, annotations?: Readonly<Record<string, string>>): void;

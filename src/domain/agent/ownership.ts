@@ -2,6 +2,8 @@
 //
 // A part writes through the context of its folder's `slice.ts`, which no other folder imports (the tidy test holds this). To change what another part
 // owns, a part calls one of that part's functions, which says what has happened or what is requested.
+import type { ImageContext } from '../images/image-context.js';
+import type { SyncContext } from '../pod-sync/sync-context.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import type { AgentView } from './agent-view.js';
@@ -97,8 +99,11 @@ type OwnState<Name extends Owner> = Pick<AgentState, SlicesOf<Name>> & { readonl
 /** The state of the agent as an owner has it. */
 export type StateOf<Name extends Owner> = OwnState<Name> & AgentView;
 
+/** What the leaves of an owner write through their context. */
+type LeavesOf<Name extends Owner> = ('podWorkers' extends Name ? Pick<SyncContext, 'crashLoop'> : unknown) & ('imageManager' extends Name ? Pick<ImageContext, 'images'> : unknown);
+
 /** The context of a step as an owner has it: its slices are writable, those of others are views. */
-export type ContextOf<Name extends Owner> = { readonly state: StateOf<Name>; readonly [owner]: (name: Name) => void } & AgentContext;
+export type ContextOf<Name extends Owner> = { readonly state: StateOf<Name>; readonly [owner]: (name: Name) => void } & LeavesOf<Name> & AgentContext;
 
 /** For `slice.ts` of the owner's folder. */
 export function contextOf<Name extends Owner>(): (context: AgentContext) => ContextOf<Name> {

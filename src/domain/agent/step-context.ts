@@ -43,7 +43,7 @@ import { rangesOfPods } from './user-namespace-manager/user-namespace-ranges.js'
 
 /** The context of an agent's steps; one for the life of an agent. */
 export class StepContext implements AgentContext {
-  /** Pods processed in this step; counted by `mayWorkOn`. */
+  /** Pods processed in this step; counted by `takePodTurn`. */
   podsWorkedOn = 0;
   /** Pods whose runs have found that they can't run here; they are ended after this step. */
   readonly refusals = new Map<string, { readonly pod: Pod; readonly reason: string; readonly message: string }>();
@@ -100,7 +100,7 @@ export class StepContext implements AgentContext {
     this.current = current;
   }
 
-  /** Does something for a pod. A programmer error in it leaves the pod's UID in the state: the end of the process is laid to it. */
+  /** Does something for a pod. A programmer error in it leaves the pod's UID in the state: the end of the process is attributed to it. */
   forPod<Result>(uid: string, work: () => Result): Result {
     const { subject } = this.own;
     this.own.subject = uid;

@@ -153,7 +153,7 @@ function cleanUp(context: HousekeepingContext, running: readonly ListedPod[]): v
     const { mirror } = podAndMirror(state.pods, pod);
     dispatchUpdate(context, { type: 'create', pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: turn.now });
   }
-  finishRejected(context, known, runningUids);
+  finishDeletedEnded(context, known, runningUids);
   killUnknown(context, known, running);
   removeCgroups(context, known);
   forgetCrashLoops(state, turn.now);
@@ -162,7 +162,7 @@ function cleanUp(context: HousekeepingContext, running: readonly ListedPod[]): v
 }
 
 /** Deleted pods that ended long ago, without worker and containers: their worker only has to send the last status. */
-function finishRejected(context: HousekeepingContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+function finishDeletedEnded(context: HousekeepingContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
   for (const pod of context.state.pods.pods.values()) {
     const uid = uidOf(pod);
     if (pod.metadata.deletionTimestamp === undefined || !isTerminalPhase(pod.status?.phase) || known.has(uid) || running.has(uid)) continue;

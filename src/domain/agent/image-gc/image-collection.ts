@@ -76,7 +76,7 @@ export function imageCollectionReplied(context: ImageGCContext, reply: AnswerOf<
       return;
     case 'images.fsInfo':
       assert(collection.phase === 'fsInfo', 'the file system of images was read that image collection does not wait for', collection.phase);
-      if (reply.outcome.ok) fsInfoSaid(context, reply.outcome.value);
+      if (reply.outcome.ok) fsInfoReplied(context, reply.outcome.value);
       else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
       return;
     case 'filesystemUsage.usage':
@@ -184,7 +184,7 @@ function advance(context: ImageGCContext): void {
   }
 }
 
-function fsInfoSaid(context: ImageGCContext, filesystems: readonly { readonly mountpoint: string }[]): void {
+function fsInfoReplied(context: ImageGCContext, filesystems: readonly { readonly mountpoint: string }[]): void {
   const [first] = filesystems;
   if (first === undefined) {
     end(context, { error: 'imageFs information is unavailable', event: null, isComplete: false });

@@ -18,7 +18,6 @@ import type { ApiData, TrustBundlesAnswer } from '../../api-data/api-data.js';
 import { defaultObjectTtl, isShown, lookUpObject, type ObjectReading, objectFetched, podsOf, registerPod, releaseIdle, unregisterPod } from '../../api-data/object-manager.js';
 import { lookUpServiceAccount, serviceAccountRead } from '../../api-data/service-accounts.js';
 import { forgetTokens, lookUpToken, nextTokenRefresh, type TokenAsking, tokenAnswered, tokenRequestBody } from '../../api-data/token-cache.js';
-import { resumeIdentityWaits } from '../../images/image-manager.js';
 import type { Address } from '../../kernel/machine.js';
 import { microsPerSecond } from '../../values/time.js';
 import { apiDataSource, showsTrustBundles } from '../../volumes/api-data-volume.js';
@@ -31,6 +30,7 @@ import { unwatchObjects, watchObjects } from '../reflectors/api-objects.js';
 import { ownNode } from '../reflectors/api-state.js';
 import { notifyPods } from './outdated-pods.js';
 import { asObjectManager, type ObjectApi, type ObjectManagerContext } from './slice.js';
+import { pullIdentityArrived } from '../image-manager/requests.js';
 
 export const objectMachine = 'object';
 export const idleObjects: Address = { machine: 'idle-objects', key: '' };
@@ -157,7 +157,7 @@ export function serviceAccountReplied(context: ObjectManagerContext, key: string
   const { api } = context.state;
   if (api === null) return;
   serviceAccountRead(api.serviceAccounts, key, outcome);
-  resumeIdentityWaits(context);
+  pullIdentityArrived(context);
 }
 
 /** The token of a service account, for a credential provider plugin. */
@@ -165,7 +165,7 @@ export function pluginTokenReplied(context: ObjectManagerContext, key: string, {
   const { api } = context.state;
   if (api === null) return;
   tokenAnswered(api.pluginTokens, key, outcome, askingOf(context, pluginTokenMachine));
-  resumeIdentityWaits(context);
+  pullIdentityArrived(context);
 }
 
 export function tokenDue(context: ObjectManagerContext, uid: string): void {

@@ -42,8 +42,8 @@ import { asPodAdmission, type PodAdmissionContext } from './slice.js';
 
 export const admissionMachine = 'admission';
 
-/** False: the pod gets no worker now. */
-export function isAdmitted(caller: AgentContext, pod: Pod): boolean {
+/** Admits the pod, rejects it, or has it wait. False: it gets no worker now. */
+export function admitPod(caller: AgentContext, pod: Pod): boolean {
   const context = asPodAdmission(caller);
   const { state } = context;
   const uid = uidOf(pod);
@@ -68,7 +68,7 @@ export function isAdmitted(caller: AgentContext, pod: Pod): boolean {
       readNode(context, uid);
       return false;
     case 'admitted':
-      if (result.preempted.length === 0) return isSupported(context, pod);
+      if (result.preempted.length === 0) return admitNodeSupport(context, pod);
       preempt(context, pod, result.preempted, result.lacking);
       return false;
   }
@@ -93,7 +93,7 @@ export function reallocateRestartedPod(caller: AgentContext, pod: Pod): boolean 
 }
 
 /** The node's features, independent of its free resources. */
-function isSupported(context: PodAdmissionContext, pod: Pod): boolean {
+function admitNodeSupport(context: PodAdmissionContext, pod: Pod): boolean {
   const refused = nodeSupport(context, pod).find((result) => result.kind === 'rejected');
   return refused === undefined || reject(context, pod, refused);
 }
@@ -120,7 +120,7 @@ export function admitResize(caller: AgentContext, pod: Pod): Exclude<PredicateRe
 }
 
 /** A pod changed or went that may wait for its admission. Returns whether it still waits. */
-export function isWaiting(caller: AgentContext, pod: Pod): boolean {
+export function stillWaits(caller: AgentContext, pod: Pod): boolean {
   const { admission } = asPodAdmission(caller).state;
   const uid = uidOf(pod);
   if (pod.metadata.deletionTimestamp !== undefined) admission.pending.delete(uid);

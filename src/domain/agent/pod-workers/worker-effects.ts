@@ -11,7 +11,7 @@ import { requestCleanUp } from '../housekeeping/requests.js';
 import { requestPodRelist } from '../pleg/looks.js';
 import { preemptionCompleted } from '../pod-admission/requests.js';
 import { isAside } from '../set-aside/aside-pods.js';
-import { mayWorkOn } from '../sync-loop/pod-pace.js';
+import { takePodTurn } from '../sync-loop/pod-pace.js';
 import { statusesArrived } from '../sync-loop/requests.js';
 import { expectStep } from './kept-pods.js';
 import { beginOperation, cancelOperation, logFailedSync } from './pod-operations.js';
@@ -114,7 +114,7 @@ export function resumeAwaiting(caller: AgentContext, uids: readonly string[] | n
     if (newerThan === undefined) continue;
     const cached = readPodCacheIfNewer(context.state.cache, uid, newerThan);
     if (cached === null) continue;
-    if (!mayWorkOn(context)) {
+    if (!takePodTurn(context)) {
       statusesArrived(context.state);
       break;
     }

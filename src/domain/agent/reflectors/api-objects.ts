@@ -54,7 +54,7 @@ export function unwatchObjects(caller: AgentContext, name: string): void {
   context.state.api?.reflectors.delete(name);
 }
 
-export function apiSaw(context: ReflectorsContext, { watch, events }: ApiWatchEvents): void {
+export function watchDelivered(context: ReflectorsContext, { watch, events }: ApiWatchEvents): void {
   const reflector = context.state.api?.reflectors.get(reflectorOfWatch(watch));
   if (reflector !== undefined) reflectorSaw(reflector, watch, events, contextOf(context, reflector));
 }

@@ -21,7 +21,7 @@ export function withRuntimeFacts(state: AgentView, facts: NodeFacts): NodeFacts 
 }
 
 /** The runtime has reported its handlers; without handlers it has no features, even if the previous runtime had. */
-export function runtimeHandlersSaid({ state }: RuntimeStateContext): void {
+export function runtimeHandlersChanged({ state }: RuntimeStateContext): void {
   const { handlers } = state.readiness;
   take(state, { runtimeHandlers: handlers, runtimeClasses: state.nodeFacts.runtimeClasses });
 }

@@ -2,7 +2,7 @@
 
 import type { AnswerOf } from '../part.js';
 import { syncPods } from '../sync-loop/sync-loop.js';
-import { runtimeHandlersSaid } from './runtime-facts.js';
+import { runtimeHandlersChanged } from './runtime-facts.js';
 import { statusPollInterval, statusReported } from './runtime-readiness.js';
 import type { RuntimeStateContext } from './slice.js';
 
@@ -40,7 +40,7 @@ export function statusReplied(context: RuntimeStateContext, { outcome }: AnswerO
     return;
   }
   const becameReady = statusReported(state.readiness, outcome.value, turn.now);
-  runtimeHandlersSaid(context);
+  runtimeHandlersChanged(context);
   updatePodCidr(context);
   if (becameReady) turn.log('info', 'Container runtime is ready', { runtime: state.readiness.name });
   if (state.readiness.runtimeProblem !== null) turn.log('error', state.readiness.runtimeProblem);

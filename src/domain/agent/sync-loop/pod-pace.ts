@@ -12,8 +12,8 @@ const maxPodsAStep = 2;
 /** Until the next step: the shell does other work in between. */
 const sliceGap: Micros = 1_000;
 
-/** Whether one more pod may be worked on in this step. */
-export function mayWorkOn(context: AgentContext): boolean {
+/** Takes the turn of one more pod in this step. False: there is none left, and the loop is woken for the rest. */
+export function takePodTurn(context: AgentContext): boolean {
   if (context.podsWorkedOn < maxPodsAStep) {
     context.podsWorkedOn++;
     return true;
@@ -28,6 +28,6 @@ export function mayResumeMore({ state: { backlog }, podsWorkedOn }: AgentContext
 }
 
 /** Leaves all pods to the next step: this one has processed a long list already. */
-export function workOnNoMore(context: SyncLoopContext): void {
+export function endPodTurns(context: SyncLoopContext): void {
   context.podsWorkedOn = Math.max(context.podsWorkedOn, maxPodsAStep);
 }

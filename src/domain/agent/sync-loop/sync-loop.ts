@@ -24,7 +24,7 @@ import { removeDeadContainers } from '../container-gc/dead-containers.js';
 import { noteDelivered } from '../housekeeping/clean-up-needs.js';
 import { requestCleanUp } from '../housekeeping/requests.js';
 import type { AnswerOf } from '../part.js';
-import { admissionReplied, forgetAdmission, isAdmitted, isWaiting } from '../pod-admission/pod-admission.js';
+import { admissionReplied, forgetAdmission, admitPod, stillWaits } from '../pod-admission/pod-admission.js';
 import { deliveryHandled } from '../pod-config/requests.js';
 import { removeFromIndex } from '../pod-manager/indexed-pods.js';
 import { podAndMirror, uidOf } from '../pod-manager/pod-index.js';
@@ -35,7 +35,7 @@ import { runtimeProblems } from '../runtime-state/runtime-readiness.js';
 import { isAside } from '../set-aside/aside-pods.js';
 import { keepAside, takeReturned } from '../set-aside/set-aside.js';
 import { resumeVolumes } from '../volume-manager/requests.js';
-import { mayWorkOn, workOnNoMore } from './pod-pace.js';
+import { takePodTurn, endPodTurns } from './pod-pace.js';
 import { asSyncLoop, type SyncLoopContext } from './slice.js';
 
 /** For more pods, receiving, comparing and sorting a list is enough for one step. */
@@ -58,7 +58,7 @@ export function deliver(caller: AgentContext, deliveries: readonly PodDelivery[]
     context.state.backlog.deliveries.push({ op, source, pods, inOrder: op !== 'ADD' });
     count += pods.length;
   }
-  if (count > manyPods) workOnNoMore(context);
+  if (count > manyPods) endPodTurns(context);
   drain(context);
 }
 
@@ -96,10 +96,10 @@ export function drain(caller: AgentContext): void {
   }
   for (const uid of backlog.syncs) {
     const pod = context.state.pods.pods.get(uid);
-    if (pod !== undefined && !mayWorkOn(context)) return;
+    if (pod !== undefined && !takePodTurn(context)) return;
     backlog.syncs.delete(uid);
     if (pod === undefined) context.forPod(uid, () => withEffects(context, (effects) => syncUnwanted(context, uid, effects)));
-    else if (!isWaiting(context, pod) && !isRefused(context, uid)) context.forPod(uid, () => update(context, 'sync', pod));
+    else if (!stillWaits(context, pod) && !isRefused(context, uid)) context.forPod(uid, () => update(context, 'sync', pod));
   }
 }
 
@@ -114,7 +114,7 @@ export function resumeWaitingPods(context: SyncLoopContext): void {
   if (backlog.woken.size === 0 && !backlog.statusesCame) return;
   // Each may begin with the next image, and have it at once.
   for (const uid of backlog.woken) {
-    if (!mayWorkOn(context)) return;
+    if (!takePodTurn(context)) return;
     backlog.woken.delete(uid);
     context.forPod(uid, () => {
       resumeVolumes(context, uid);
@@ -131,7 +131,7 @@ function handle(context: SyncLoopContext, delivery: WaitingDelivery): readonly P
   const pods = delivery.inOrder ? delivery.pods : inOrderOfAdmission(context, delivery.pods);
   for (const [i, pod] of pods.entries()) {
     // A mere status update is cheap.
-    if (delivery.op !== 'RECONCILE' && !mayWorkOn(context)) return pods.slice(i);
+    if (delivery.op !== 'RECONCILE' && !takePodTurn(context)) return pods.slice(i);
     context.forPod(podUidOf(context, pod), () => handleOne(context, delivery, pod));
   }
   return [];
@@ -193,7 +193,7 @@ function add(context: SyncLoopContext, given: Pod): void {
 /** The condition of a pending admission is fulfilled: preemption is done, or the node was read. */
 export function admitAgain(caller: AgentContext, pod: Pod): void {
   const context = asSyncLoop(caller);
-  if (!isAdmitted(context, pod)) return;
+  if (!admitPod(context, pod)) return;
   recordAdmitted(context.state, pod);
   restoreResize(context, pod);
   update(context, 'create', pod);
@@ -216,7 +216,7 @@ function change(context: SyncLoopContext, pod: Pod): void {
   const missing = before === undefined || isMirrorPod(pod) ? null : missingFeatures(featuresNeededByUpdate(before, pod), settings.declaredFeatures);
   if (missing !== null) context.event(pod, null, 'Warning', 'FailedNodeDeclaredFeaturesCheck', missing);
   noteUpdate(context, before, pod);
-  if (!isWaiting(context, pod)) update(context, 'update', isMirrorPod(pod) ? pod : (pods.pods.get(uidOf(pod)) ?? pod));
+  if (!stillWaits(context, pod)) update(context, 'update', isMirrorPod(pod) ? pod : (pods.pods.get(uidOf(pod)) ?? pod));
 }
 
 /** Only its status changed, by this agent or by others. */
