@@ -2,17 +2,13 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
-import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
-import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { ManifestsChanged } from '../../ports/outbound/manifests.js';
 import type { ShutdownSignal, ShutdownSignalsLost } from '../../ports/outbound/node-shutdown.js';
 import type { PluginSocketsChanged } from '../../ports/outbound/plugin-sockets.js';
 import { type AllocationState, newAllocation } from '../allocation/allocation-state.js';
-import type { ResizeConditions } from '../allocation/resize-conditions.js';
 import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
-import { newRetryPauses, type RetryPauses } from '../backoff/retry-pauses.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { type DraManager, startDraManager } from '../dra-manager/dra-state.js';
 import { type EventRecorder, newEventRecorder } from '../events/event-recorder.js';
@@ -25,9 +21,8 @@ import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQ
 import { newPluginManager, type PluginManager } from '../plugins/plugin-manager-state.js';
 import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
 import { type FileSourceSettings, type FileSourceState, newFileSource } from '../pod-sources/file-source.js';
-import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
+import { newPodConfig, type PodConfigState, type PodSource } from '../pod-sources/pod-config.js';
 import { newUrlSource, type UrlSourceSettings, type UrlSourceState } from '../pod-sources/url-source.js';
-import type { ActuatedResources } from '../pod-sync/container-resize.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record.js';
 import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.js';
@@ -36,12 +31,16 @@ import type { StatusRecord } from '../status/status-manager.js';
 import { newUserNamespaces, type UserNamespaces } from '../user-namespaces/user-namespaces.js';
 import { newVolumeManager, type VolumeManager } from '../volume-manager/volume-manager-state.js';
 import { type NodeCgroupsState, newNodeCgroups } from './cgroups/node-cgroups-state.js';
+import { newPrepared, type PreparedState } from './cgroups/prepared-state.js';
+import { type CollectionState, newCollection } from './container-gc/collection-state.js';
 import { type LogRotationState, newLogRotation } from './container-log-manager/log-rotation-state.js';
 import { type EvictionState, newEviction } from './eviction-manager/eviction-state.js';
-import { type ImageCollectionState, newImageCollection, type PressedRound } from './image-gc/image-collection-state.js';
+import { type HousekeepingState, newHousekeeping } from './housekeeping/housekeeping-state.js';
+import { type ImageCollectionState, newImageCollection } from './image-gc/image-collection-state.js';
 import { type NodeShutdownState, newNodeShutdown } from './node-shutdown-manager/node-shutdown-state.js';
 import { type NodeStatusState, newNodeStatus } from './node-status/node-status-state.js';
 import { newObservedTimes, type ObservedTimesState } from './observed-times/observed-times-state.js';
+import { newRelist, type RelistState } from './pleg/relist-state.js';
 import { type AdmissionState, newAdmissionState } from './pod-admission/admission-state.js';
 import { type AdoptionState, newAdoption } from './pod-config/adoption-state.js';
 import { newPodIndex, type PodIndex } from './pod-manager/pod-index.js';
@@ -50,102 +49,9 @@ import { type AlignmentSettings, type AlignmentState, startAlignment } from './r
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-state/runtime-readiness.js';
 import { newSetAside, type SetAsideState } from './set-aside/set-aside-state.js';
 import type { AgentSettings } from './settings.js';
+import type { ComputedFrom } from './status-manager/computed-from.js';
 import type { PodStart } from './status-manager/pod-start-state.js';
-
-/** What waits while the runtime can't be worked with, or for its turn. Deliveries keep their order; the others are sets. */
-export interface LoopBacklog {
-  readonly deliveries: WaitingDelivery[];
-  readonly syncs: Set<string>;
-  /** Pods whose runs and volumes may resume, since something that they wait for has arrived. */
-  readonly woken: Set<string>;
-  /** Some workers that wait for a status may resume. */
-  statusesCame: boolean;
-}
-
-export interface WaitingDelivery extends PodDelivery {
-  /** Its pods are in the order in which they are handled. */
-  readonly inOrder: boolean;
-}
-
-/** The result of inspecting one pod; null: the runtime doesn't have it. */
-export interface PodRelist {
-  readonly uid: string;
-  readonly askedAt: Micros;
-  readonly found: PodRuntimeStatus | null;
-}
-
-export interface RelistState {
-  /** A listing of everything is in progress. */
-  listing: boolean;
-  /** Another listing follows at once, since this one may be older than the latest change. */
-  again: boolean;
-  /** Inspections of single pods in progress, by uid: when the runtime was asked. */
-  readonly looks: Map<string, Micros>;
-  /** On-demand requests, by uid: when each was made. */
-  readonly requests: Map<string, Micros>;
-  /** Failed inspections, by uid, until one succeeds: the number in a row, and the time of the next automatic retry. */
-  readonly failures: Map<string, { readonly count: number; readonly nextAt: Micros }>;
-  /** By uid: sandboxes and containers that the listings have and an inspection did not find, until a listing omits them. */
-  readonly denied: Map<string, ReadonlySet<string>>;
-  /** How often in a row everything could not be listed. */
-  failedLists: number;
-  /** The newest listing of everything. */
-  newest: RuntimeListing | null;
-}
-
-export interface HousekeepingState {
-  phase: 'idle' | 'snapshots' | 'running';
-  cgroups: readonly { readonly uid: string; readonly name: readonly string[] }[] | null;
-  directories: readonly string[] | null;
-  /** Something changed that may leave something to clean up. */
-  dirty: boolean;
-  /** The time of a safety-net pass, even without known remains; null: nothing was removed since the last one. */
-  passAt: Micros | null;
-  /** Failed operations to retry: a pass (`pass`), or a removal of a pass (`cgroup/<uid>`, `directory/<uid>`). */
-  readonly retries: RetryPauses;
-  /** Pods whose workers are done and that their source has no more. */
-  readonly ended: Set<string>;
-  /** Orphaned pods whose volumes and directories the last pass was to remove. */
-  orphansSeen: number;
-  lastAt: Micros;
-}
-
-export type CollectedItem =
-  | { readonly kind: 'container'; readonly id: string; readonly podUid: string; readonly stopFirst: boolean }
-  | { readonly kind: 'sandbox'; readonly id: string };
-
-export interface CollectionState {
-  /** The state of a round that the eviction loop requested, which also removes containers of terminated pods. */
-  pressed: PressedRound;
-  phase: 'idle' | 'listContainers' | 'removeContainers' | 'listSandboxes' | 'removeSandboxes' | 'logs';
-  outstanding: number;
-  /** Containers and sandboxes that are to go and wait for their turn. */
-  readonly waiting: CollectedItem[];
-  /** A round has its time. */
-  planned: boolean;
-  dirty: boolean;
-}
-
-/** What this agent has made for pods outside of the runtime; see prepared-pods. */
-export interface PreparedState {
-  /** By uid: the pod for which it was made, and when. */
-  readonly pods: Map<string, { readonly pod: Pod; readonly at: Micros }>;
-  lookPlanned: boolean;
-  /** null: no check in progress. */
-  lookAskedAt: Micros | null;
-}
-
-export interface ComputedFrom {
-  readonly record: StatusRecord;
-  readonly pod: Pod;
-  readonly runtime: PodRuntimeStatus;
-  readonly failures: ReadonlyMap<string, StartFailure>;
-  readonly nodeFacts: NodeFacts;
-  readonly runtimeName: string;
-  readonly probes: number;
-  readonly resize: ResizeConditions;
-  readonly actuated: ActuatedResources;
-}
+import { type LoopBacklog, newBacklog } from './sync-loop/backlog.js';
 
 /** What an agent has only with a cluster or with sources of static pods. */
 export interface AgentSurroundings {
@@ -243,8 +149,8 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts, { n
     awaitingStatus: new Map(),
     pleg: newPleg(plegEventQueueCapacity, settings.runtimeSendsEvents ? eventedHealthThreshold : healthThreshold),
     cache: newPodCache(),
-    relist: { listing: false, again: false, looks: new Map(), requests: new Map(), failures: new Map(), denied: new Map(), failedLists: 0, newest: null },
-    prepared: { pods: new Map(), lookPlanned: false, lookAskedAt: null },
+    relist: newRelist(),
+    prepared: newPrepared(),
     nodeCgroups: newNodeCgroups(),
     inherited: new Map(),
     adoption: newAdoption(),
@@ -261,23 +167,13 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts, { n
     crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
     images: newImageManagerState(settings.images),
     pullSecrets: new Map(),
-    backlog: { deliveries: [], syncs: new Set(), woken: new Set(), statusesCame: false },
-    housekeeping: {
-      phase: 'idle',
-      cgroups: null,
-      directories: null,
-      dirty: true,
-      passAt: null,
-      retries: newRetryPauses(2_000_000, 120_000_000),
-      ended: new Set(),
-      orphansSeen: 0,
-      lastAt: 0,
-    },
+    backlog: newBacklog(),
+    housekeeping: newHousekeeping(),
     orphans: new Set(),
     volumes: newVolumeManager(),
     plugins: newPluginManager(),
     userNamespaces: newUserNamespaces(settings.userNamespaces),
-    collection: { pressed: 'none', phase: 'idle', outstanding: 0, waiting: [], planned: false, dirty: false },
+    collection: newCollection(),
     imageCollection: newImageCollection(),
     eviction: newEviction(),
     shutdown: newNodeShutdown(),

@@ -15,6 +15,7 @@ import { isPodBehind, readPodCache } from '../../pod-cache/pod-cache.js';
 import { areAllSourcesReady } from '../../pod-sources/pod-config.js';
 import type { KnownPod } from '../../pod-workers/known-pods.js';
 import { isTerminalPhase } from '../../status/phase.js';
+import { isAlive } from '../../values/alive.js';
 import { hostCallLimit } from '../../values/host-call-limit.js';
 import { podFullName } from '../../values/pod-references.js';
 import type { AgentView } from '../agent-view.js';
@@ -28,11 +29,11 @@ import { orphanGraceSeconds } from '../pod-config/inherited-pods.js';
 import { podAndMirror, uidOf } from '../pod-manager/pod-index.js';
 import { isActive } from '../pod-workers/active-pods.js';
 import { forgetFinishedPod } from '../pod-workers/ended-pods.js';
+import { forgetUnknown } from '../pod-workers/forgotten-pods.js';
 import { forgetCrashLoops, syncWorkers } from '../pod-workers/requests.js';
 import { dispatchUpdate, withEffects } from '../pod-workers/worker-effects.js';
 import { asideUids, isAside } from '../set-aside/aside-pods.js';
 import { bringBackGone } from '../set-aside/set-aside.js';
-import { forgetUnknown } from '../status-manager/pod-statuses.js';
 import { forgetStatusWrites, queueStatusWrite } from '../status-manager/status-writes.js';
 import { loopProblem } from '../sync-loop/sync-loop.js';
 import { releaseOrphanRanges } from '../user-namespace-manager/user-namespace-ranges.js';
@@ -101,7 +102,7 @@ export function runningListed(context: HousekeepingContext, { outcome }: AnswerO
     return;
   }
   assert(housekeeping.phase === 'running', 'running pods were listed that no pass waits for', housekeeping.phase);
-  cleanUp(context, outcome.value.pods.filter(isRunning));
+  cleanUp(context, outcome.value.pods.filter(isAlive));
   housekeeping.phase = 'idle';
   trySucceeded(housekeeping.retries, pass);
 }
@@ -218,8 +219,4 @@ function forgetRetries(view: AgentView): void {
   for (const { uid } of housekeeping.cgroups ?? []) there.add(`cgroup/${uid}`);
   for (const uid of [...(housekeeping.directories ?? []), ...volumes.held.keys()]) there.add(`directory/${uid}`);
   keepTries(housekeeping.retries, (key) => key === pass || there.has(key));
-}
-
-function isRunning(pod: ListedPod): boolean {
-  return pod.containers.some(({ state }) => state === 'running') || pod.sandboxes.some(({ state }) => state === 'ready');
 }

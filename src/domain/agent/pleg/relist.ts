@@ -14,7 +14,6 @@ import { assert } from '../../kernel/assert.js';
 import type { PodLifecycleEvent } from '../../pleg/lifecycle-events.js';
 import { inspected, inspectionFailed, isInspectionAwaited, isLookOutdated, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../../pleg/pleg.js';
 import { deleteFromPodCache, emptyPodStatus, noteMoments, setPodCache } from '../../pod-cache/pod-cache.js';
-import type { PodRelist } from '../agent-state.js';
 import { collectAfterDeath } from '../container-gc/dead-containers.js';
 import { requestCollection } from '../container-gc/requests.js';
 import { requestCleanUp } from '../housekeeping/requests.js';
@@ -24,6 +23,7 @@ import { resumeAwaiting } from '../pod-workers/worker-effects.js';
 import { syncPods } from '../sync-loop/sync-loop.js';
 import { forgetDenied, noteDenied } from './denied-items.js';
 import { beginLooks, pauseAfter, planLookAfterFailure, relistAddress, requestInspection } from './looks.js';
+import type { PodRelist } from './relist-state.js';
 import type { PlegContext } from './slice.js';
 
 /** The period of complete listings if the runtime sends events. */

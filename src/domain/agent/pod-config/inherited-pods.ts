@@ -6,6 +6,7 @@ import type { Pod } from '../../../ports/model/pod.js';
 import type { ListedPod } from '../../../ports/model/runtime-listing.js';
 import { isPodBehind } from '../../pod-cache/pod-cache.js';
 import type { PodWorkerEffect } from '../../pod-workers/effects.js';
+import { isAlive } from '../../values/alive.js';
 import { isStaticPod } from '../../values/pod-kind.js';
 import { podFullName, podFullNameOf } from '../../values/pod-references.js';
 import type { AgentContext } from '../agent-context.js';
@@ -59,8 +60,4 @@ export function successorOf(caller: AgentContext, uid: string): string | null {
 export function orphanGraceSeconds(context: AgentContext, fullName: string): number {
   const successor = context.state.pods.podsByFullName.get(fullName);
   return successor !== undefined && isStaticPod(successor) ? Math.max(successor.spec.terminationGracePeriodSeconds ?? 1, 1) : 1;
-}
-
-function isAlive({ containers, sandboxes }: { readonly containers: readonly { readonly state: string }[]; readonly sandboxes: readonly { readonly state: string }[] }): boolean {
-  return containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'ready');
 }

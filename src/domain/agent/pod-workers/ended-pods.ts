@@ -8,8 +8,8 @@ import { requestCollection } from '../container-gc/requests.js';
 import { removeOrphanDirectory } from '../housekeeping/orphan-directories.js';
 import { planSafetyNet, requestCleanUp, takeEnded } from '../housekeeping/requests.js';
 import { removeProbes } from '../probe-manager/probe-workers.js';
-import { forgetPod } from '../status-manager/pod-statuses.js';
 import { forgetStatusWrite } from '../status-manager/status-writes.js';
+import { forgetPod } from './forgotten-pods.js';
 import { asPodWorkers, type PodWorkersContext } from './slice.js';
 import { syncAddress } from './worker-effects.js';
 

@@ -5,12 +5,13 @@ import type { PodRuntimeStatus } from '../../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import { assert, unreachable } from '../../kernel/assert.js';
 import type { Reply } from '../../kernel/machine.js';
-import { readPodCache } from '../../pod-cache/pod-cache.js';
+import { emptyPodStatus, readPodCache } from '../../pod-cache/pod-cache.js';
 import type { ActionResult } from '../../pod-sync/action-result.js';
 import { advanceRun, cancelRun, hookReplied, resultOfRun, runReplied } from '../../pod-sync/advance-run.js';
 import type { HookReply } from '../../pod-sync/lifecycle-hook.js';
 import { beginPodKill } from '../../pod-sync/pod-kill.js';
 import { restoreContainer } from '../../pod-sync/restored-pod.js';
+import { podAddress } from '../../pod-sync/sync-context.js';
 import type { SyncRun, SyncStep } from '../../pod-sync/sync-run.js';
 import { newVolumeWait } from '../../pod-sync/volume-wait.js';
 import type { PodOperation, PodRest, PodWorkerEffect } from '../../pod-workers/effects.js';
@@ -40,7 +41,7 @@ import { missingFeature } from './unsupported.js';
 export function beginOperation(context: PodWorkersContext, uid: string, operation: PodOperation, effects: PodWorkerEffect[]): void {
   assert(!context.state.runs.has(uid), 'a pod has a run already', uid);
   const cached = readPodCache(context.state.cache, uid);
-  const status = cached.kind === 'status' ? cached.status : emptyStatus(uid);
+  const status = cached.kind === 'status' ? cached.status : emptyPodStatus(uid);
   const pod = operation.op === 'syncTerminatingRuntimePod' ? runtimePod(operation.runningPod, status) : operation.pod;
   const run: SyncRun = {
     uid,
@@ -178,7 +179,7 @@ function finish(context: PodWorkersContext, run: SyncRun, effects: PodWorkerEffe
   assert(run.outstanding === 0, 'a run ends while its commands are in flight', run.uid);
   state.runs.delete(run.uid);
   context.claims?.leave(run.uid);
-  turn.wakeAt({ machine: 'pod', key: run.uid }, null);
+  turn.wakeAt(podAddress(run.uid), null);
   stepEnded(context, run.uid);
   const result = conclude(context, run);
   if (result.error !== null && result.error.kind !== 'cancelled') logFailedSync(context, run.pod, result.error.message);
@@ -264,8 +265,4 @@ function runtimePod(running: Parameters<typeof podOfRunning>[0], status: PodRunt
   const pod = podOfRunning(running);
   const containers = [...hooks.keys()].sort(byCodeUnits).map((name) => restoreContainer(name, hooks.get(name)));
   return { ...pod, spec: { ...pod.spec, containers } };
-}
-
-function emptyStatus(uid: string): PodRuntimeStatus {
-  return { uid, name: '', namespace: '', ips: [], sandboxes: [], containers: [], observedAt: 0 };
 }

@@ -6,6 +6,7 @@ import type { PodWorkerEffect } from '../../pod-workers/effects.js';
 import type { PodUpdate } from '../../pod-workers/pod-worker-record.js';
 import { resyncInterval, runStatusRead } from '../../pod-workers/run-pod.js';
 import { updatePod } from '../../pod-workers/update-pod.js';
+import { isAlive } from '../../values/alive.js';
 import type { AgentContext } from '../agent-context.js';
 import { requestCleanUp } from '../housekeeping/requests.js';
 import { requestPodRelist } from '../pleg/looks.js';
@@ -128,5 +129,5 @@ export function resumeAwaiting(caller: AgentContext, uids: readonly string[] | n
 function runtimeMayBeActive(context: PodWorkersContext, uid: string): boolean {
   const cached = readPodCache(context.state.cache, uid);
   if (cached.kind === 'failed' || isPodBehind(context.state.cache, uid)) return true;
-  return cached.status.containers.some(({ state }) => state === 'running') || cached.status.sandboxes.some(({ state }) => state === 'ready');
+  return isAlive(cached.status);
 }

@@ -15,6 +15,7 @@ import { canonicalJson, hashText } from '../../kernel/canonical.js';
 import type { Address, Reply, Wake } from '../../kernel/machine.js';
 import type { View } from '../../kernel/view.js';
 import { areAllSourcesReady, type DeliveryOp, type PodConfigState, type PodSource } from '../../pod-sources/pod-config.js';
+import { isAlive } from '../../values/alive.js';
 import { instantAfter, momentAhead } from '../../values/instant.js';
 import { podUidOfLogDirectory } from '../../values/log-paths.js';
 import { formatRfc3339, microsPerSecond } from '../../values/time.js';
@@ -139,10 +140,6 @@ function noteListed(view: AgentView, listed: ListedPod): void {
   if (pod === undefined) return;
   if (pod.listed === null && isAlive(listed)) inheritPod(view, listed);
   pod.listed = listed;
-}
-
-function isAlive({ containers, sandboxes }: ListedPod): boolean {
-  return containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'ready');
 }
 
 /** A source's update of a pod that is aside. It keeps its place on the node; a change brings it back. */

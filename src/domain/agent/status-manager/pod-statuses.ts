@@ -25,13 +25,10 @@ import { applyStatusChange, illegalTransition, type StatusChange } from '../../s
 import { withLostSidecarsEnded, withStrandedSidecarsEnded } from '../../status/stranded-sidecars.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AgentView } from '../agent-view.js';
-import { actuatedOf, actuatedPod, forgetPodAllocation } from '../allocation-manager/allocation.js';
+import { actuatedOf, actuatedPod } from '../allocation-manager/allocation.js';
 import { noteNodeCgroups } from '../cgroups/node-cgroups.js';
-import { setUnprepared } from '../cgroups/prepared-pods.js';
 import { startObserved } from '../observed-times/requests.js';
-import { forgetCachedStatus } from '../pleg/requests.js';
 import { podAndMirror, uidOf } from '../pod-manager/pod-index.js';
-import { forgetPodFailures } from '../pod-workers/requests.js';
 import { planProbes } from '../probe-manager/probe-workers.js';
 import { notePodStart, podStart } from './pod-starts.js';
 import { asStatusManager, type StatusManagerContext, statusManagerState } from './slice.js';
@@ -246,31 +243,12 @@ function isStaticPodRestart(pod: Pod, mirrored: PodStatus | undefined, change: S
   return mirrored !== undefined && change.kind === 'set' && illegalTransition(pod, mirrored, change.status) !== null;
 }
 
-/** Drops the state of a pod that no part knows any more. */
-export function forgetPod(view: AgentView, uid: string): void {
+/** Drops the status of a pod that no part knows any more. */
+export function forgetStatus(view: AgentView, uid: string): void {
   const state = statusManagerState(view);
-  forgetPodAllocation(state, uid);
   state.statuses.delete(uid);
   if (state.podStarts.delete(uid)) startObserved(state, uid);
-  setUnprepared(state, uid);
   state.computed.delete(uid);
-  forgetPodFailures(state, uid);
-  forgetCachedStatus(state, uid);
-}
-
-/** The same for all of them. */
-export function forgetUnknown(state: AgentView, isKnown: (uid: string) => boolean): void {
-  for (const kept of [
-    state.statuses,
-    state.prepared.pods,
-    state.computed,
-    state.startFailures,
-    state.reportedMissingFeatures,
-    state.cache.entries,
-    state.allocation.allocated,
-    state.allocation.actuated,
-  ])
-    for (const uid of kept.keys()) if (!isKnown(uid)) forgetPod(state, uid);
 }
 
 /** The sandbox and the network of the pod came up in this step. */

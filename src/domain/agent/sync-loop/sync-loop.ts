@@ -15,7 +15,6 @@ import { needsReadinessReconcile } from '../../status/status-manager.js';
 import { isMirrorPod } from '../../values/pod-kind.js';
 import { byCodeUnits } from '../../values/text-order.js';
 import type { AgentContext } from '../agent-context.js';
-import type { WaitingDelivery } from '../agent-state.js';
 import type { AgentView } from '../agent-view.js';
 import { desiredPod, putAllocated, recordAdmitted } from '../allocation-manager/allocation.js';
 import { noteStatus, noteUpdate, restoreResize, retryResizes } from '../allocation-manager/resizes.js';
@@ -24,7 +23,7 @@ import { removeDeadContainers } from '../container-gc/dead-containers.js';
 import { noteDelivered } from '../housekeeping/clean-up-needs.js';
 import { requestCleanUp } from '../housekeeping/requests.js';
 import type { AnswerOf } from '../part.js';
-import { admissionReplied, forgetAdmission, admitPod, stillWaits } from '../pod-admission/pod-admission.js';
+import { admissionReplied, admitPod, forgetAdmission, stillWaits } from '../pod-admission/pod-admission.js';
 import { deliveryHandled } from '../pod-config/requests.js';
 import { removeFromIndex } from '../pod-manager/indexed-pods.js';
 import { podAndMirror, uidOf } from '../pod-manager/pod-index.js';
@@ -35,7 +34,8 @@ import { runtimeProblems } from '../runtime-state/runtime-readiness.js';
 import { isAside } from '../set-aside/aside-pods.js';
 import { keepAside, takeReturned } from '../set-aside/set-aside.js';
 import { resumeVolumes } from '../volume-manager/requests.js';
-import { takePodTurn, endPodTurns } from './pod-pace.js';
+import type { WaitingDelivery } from './backlog.js';
+import { endPodTurns, takePodTurn } from './pod-pace.js';
 import { asSyncLoop, type SyncLoopContext } from './slice.js';
 
 /** For more pods, receiving, comparing and sorting a list is enough for one step. */
