@@ -1,5 +1,6 @@
 // How long a reflector waits after a failure: client-go's figures, which servers are used to.
 import type { Micros } from '../../ports/micros.js';
+import { nextPause } from '../backoff/doubled-pause.js';
 
 export interface ReflectorBackoff {
   /** The last delay without its spread; 0: none yet. */
@@ -16,7 +17,7 @@ const forgivenAfter: Micros = 120_000_000;
 /** The next delay, uniform between its base and twice that. @param random in [0, 1) */
 export function nextReflectorDelay(backoff: ReflectorBackoff, now: Micros, random: number): Micros {
   const fresh = backoff.at === null || now - backoff.at > forgivenAfter;
-  backoff.base = fresh ? initial : Math.min(2 * backoff.base, longest);
+  backoff.base = nextPause(fresh ? 0 : backoff.base, initial, longest);
   backoff.at = now;
   return Math.floor(backoff.base * (1 + random));
 }

@@ -12,3 +12,8 @@ export function doubledPause(first: Micros, longest: Micros, failures: number): 
   assert(failures >= 0, 'a pause after a negative number of failures', failures);
   return Math.min(first * 2 ** Math.min(failures, doublingsMax), longest);
 }
+
+/** The pause after the one before; the first after none (0). */
+export function nextPause(before: Micros, first: Micros, longest: Micros): Micros {
+  return before === 0 ? first : Math.min(2 * before, longest);
+}

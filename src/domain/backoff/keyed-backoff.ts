@@ -1,6 +1,7 @@
 // Exponential delays by key: the table behind container restarts and image pulls.
 // Invariant: a delay is between the initial and the maximum one, and never shrinks while its key is in use.
 import type { Micros } from '../../ports/micros.js';
+import { nextPause } from './doubled-pause.js';
 
 export interface BackoffEntry {
   readonly delay: Micros;
@@ -29,7 +30,7 @@ export function backoffDelay(backoff: KeyedBackoff, key: string): Micros {
 /** Moves the key to its next delay: the initial one when it is new or was unused for long up to `eventTime`, else twice the last, capped. */
 export function advanceBackoff(backoff: KeyedBackoff, key: string, eventTime: Micros, now: Micros): Micros {
   const entry = liveEntry(backoff, key, eventTime);
-  const delay = entry === null ? backoff.initial : Math.min(entry.delay * 2, backoff.max);
+  const delay = nextPause(entry?.delay ?? 0, backoff.initial, backoff.max);
   backoff.entries.set(key, { delay, lastUpdate: now });
   return delay;
 }

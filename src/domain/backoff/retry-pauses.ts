@@ -1,6 +1,7 @@
 // Retry times of failed operations, by key: after a pause that doubles with each failure in a row.
 // Invariant: a key is kept only while its last try has failed, or until its owner drops it.
 import type { Micros } from '../../ports/micros.js';
+import { nextPause } from './doubled-pause.js';
 
 /** Plain data, changed in place by the functions below. */
 export interface RetryPauses {
@@ -16,7 +17,7 @@ export function newRetryPauses(shortest: Micros, longest: Micros): RetryPauses {
 /** Returns when to try again. */
 export function tryFailed(pauses: RetryPauses, key: string, now: Micros): Micros {
   const before = pauses.failures.get(key);
-  const pause = before === undefined ? pauses.shortest : Math.min(2 * before.pause, pauses.longest);
+  const pause = nextPause(before?.pause ?? 0, pauses.shortest, pauses.longest);
   pauses.failures.set(key, { pause, retryAt: now + pause });
   return now + pause;
 }

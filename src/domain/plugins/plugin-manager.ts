@@ -16,6 +16,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { CsiNodeInfo } from '../../ports/outbound/csi-node.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { PluginInfo } from '../../ports/outbound/plugin-sockets.js';
+import { nextPause } from '../backoff/doubled-pause.js';
 import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
 import type { ReplyTo } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
@@ -306,7 +307,7 @@ function refused(manager: PluginManager, record: PluginRecord, message: string, 
   const { turn } = context;
   record.phase = 'refused';
   record.error = message;
-  record.delay = record.delay === 0 ? firstDelay : Math.min(2 * record.delay, longestDelay);
+  record.delay = nextPause(record.delay, firstDelay, longestDelay);
   record.retryAt = turn.now + record.delay;
   turn.log('error', message, { socket: record.path });
   turn.wakeAt({ machine: pluginMachine, key: record.path }, record.retryAt);

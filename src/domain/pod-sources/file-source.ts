@@ -7,6 +7,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { FileWatchEvent } from '../../ports/outbound/file-watch.js';
 import type { ManifestListing, ManifestOperations } from '../../ports/outbound/manifests.js';
 import type { Outcome } from '../../ports/port-error.js';
+import { nextPause } from '../backoff/doubled-pause.js';
 import type { Address, ReplyTo, Turn } from '../kernel/machine.js';
 import { clearStore, type ManifestStore, type ManifestStoreSettings, newManifestStore, podsOfStore, removeFile, takeFile, takeListing } from './manifest-store.js';
 
@@ -169,7 +170,7 @@ function watchReplied(state: FileSourceState, outcome: Outcome<null>, context: F
     context.turn.log('warn', `can't watch the manifest path, changes are found by listing it${hint}`, { path: state.settings.path, err: message });
   }
   state.watchRetryAt = now + state.watchBackoff;
-  state.watchBackoff = Math.min(state.watchBackoff * 2, maxWatchBackoff);
+  state.watchBackoff = nextPause(state.watchBackoff, absentRetry, maxWatchBackoff);
 }
 
 function listReplied(state: FileSourceState, outcome: Outcome<ManifestListing>, context: FileSourceContext): void {

@@ -1,6 +1,7 @@
 // The back-off of a failed volume operation: 0.5 s, doubling to 2 min 2 s.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
+import { nextPause } from '../backoff/doubled-pause.js';
 import { formatGoDuration } from '../values/go-duration.js';
 import { instantAfter } from '../values/instant.js';
 import { formatRfc3339 } from '../values/time.js';
@@ -20,7 +21,7 @@ export function backoffKey(volumeName: string, kind: VolumeOperationKind, uid: s
 
 export function operationFailed(manager: VolumeManager, key: string, kind: VolumeOperationKind, err: string, now: Micros): VolumeBackoff {
   const before = manager.backoffs.get(key);
-  const delay = before === undefined || before.kind !== kind ? firstDelay : Math.min(2 * before.delay, longestDelay);
+  const delay = nextPause(before?.kind === kind ? before.delay : 0, firstDelay, longestDelay);
   const backoff = { kind, retryAt: now + delay, delay, err };
   manager.backoffs.set(key, backoff);
   return backoff;

@@ -1,7 +1,7 @@
 // What other parts request of the image manager.
 import type { Micros } from '../../../ports/micros.js';
-import { resumeIdentityWaits } from '../../images/image-manager.js';
 import { imagePullSucceeded } from '../../backoff/image-pull-backoff.js';
+import { resumeIdentityWaits } from '../../images/image-manager.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AgentView } from '../agent-view.js';
 import { asImageManager, imageManagerState } from './slice.js';

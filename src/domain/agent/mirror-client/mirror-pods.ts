@@ -8,6 +8,7 @@
 
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
+import { nextPause } from '../../backoff/doubled-pause.js';
 import { assert } from '../../kernel/assert.js';
 import type { Address } from '../../kernel/machine.js';
 import { mirrorPlan, mirrorPod } from '../../pod-sources/mirror-pod.js';
@@ -164,7 +165,7 @@ function failed(context: MirrorClientContext, fullName: string, what: string, er
 function pause({ state, turn }: MirrorClientContext, fullName: string): void {
   const pauses = state.api?.mirrors.pauses;
   if (pauses === undefined) return;
-  const micros = Math.min(Math.max(2 * (pauses.get(fullName) ?? 0), shortestPause), longestPause);
+  const micros = nextPause(pauses.get(fullName) ?? 0, shortestPause, longestPause);
   pauses.set(fullName, micros);
   turn.wakeAt(addressOf(fullName), turn.now + Math.floor(micros * (1 + 0.5 * turn.random('pause', fullName))));
 }

@@ -24,13 +24,13 @@ import { apiDataSource, showsTrustBundles } from '../../volumes/api-data-volume.
 import { usedVolumes } from '../../volumes/node-volumes.js';
 import { type ClusterTrustBundle, noTrustBundles, trustBundlesNotSynced } from '../../volumes/trust-bundles.js';
 import type { AgentContext } from '../agent-context.js';
+import { pullIdentityArrived } from '../image-manager/requests.js';
 import type { AnswerOf } from '../part.js';
 import { podCertificateOf, releasePodCertificates } from '../pod-certificate-manager/pod-certificates.js';
 import { unwatchObjects, watchObjects } from '../reflectors/api-objects.js';
 import { ownNode } from '../reflectors/api-state.js';
 import { notifyPods } from './outdated-pods.js';
 import { asObjectManager, type ObjectApi, type ObjectManagerContext } from './slice.js';
-import { pullIdentityArrived } from '../image-manager/requests.js';
 
 export const objectMachine = 'object';
 export const idleObjects: Address = { machine: 'idle-objects', key: '' };

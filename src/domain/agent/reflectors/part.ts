@@ -1,7 +1,7 @@
 // Copies of API objects, kept up to date by watches.
 import { reflectorMachine } from '../../api-cache/reflector.js';
 import { type AgentPart, repliesTo } from '../part.js';
-import { apiReplied, watchDelivered, apiWoken, beginApiObjects } from './api-objects.js';
+import { apiReplied, apiWoken, beginApiObjects, watchDelivered } from './api-objects.js';
 
 /** The kubelet's informers: copies of objects, kept up to date by watches. */
 export const reflectors: AgentPart<'reflectors'> = {

@@ -11,6 +11,7 @@ import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { PortFailure } from '../../../ports/port-error.js';
 import { typedObject } from '../../api-data/typed-object.js';
+import { nextPause } from '../../backoff/doubled-pause.js';
 import type { Address } from '../../kernel/machine.js';
 import { configHashAnnotation } from '../../pod-sources/static-pod-defaults.js';
 import { couldHaveRunningContainers } from '../../pod-workers/queries.js';
@@ -191,7 +192,7 @@ const passing: ReadonlySet<PortFailure['kind']> = new Set(['unavailable', 'resou
 function pause({ state, turn }: StatusManagerContext, atLeast: Micros | null): void {
   const writes = state.api?.statusWrites;
   if (writes === undefined || (writes.pausedUntil !== null && writes.pausedUntil > turn.now)) return;
-  writes.pause = Math.min(Math.max(2 * writes.pause, shortestPause), longestPause);
+  writes.pause = nextPause(writes.pause, shortestPause, longestPause);
   const delay = Math.floor(writes.pause * (1 + 0.5 * turn.random('pause', 'status-writes')));
   writes.pausedUntil = turn.now + Math.max(delay, atLeast ?? 0);
   turn.wakeAt(pauseAddress, writes.pausedUntil);
