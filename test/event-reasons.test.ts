@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { rejectionMetricLabel } from '../src/domain/admission/admission-result.js';
 
 const root = join(import.meta.dirname, '..', '..');
 const files = (directory: string): string[] =>
@@ -36,5 +37,14 @@ t.test('what is not sent yet', async (t) => {
   for (const reason of missing) {
     t.notOk(sent.includes(reason), `${reason} is one or the other`);
     t.notOk(new RegExp(`['\`]${reason}['\`]`).test(sources), `${reason} is not in the sources`);
+  }
+});
+
+t.test('why a pod is refused', async (t) => {
+  const refusals = new Set([...sources.matchAll(/\brejected\('([A-Za-z]+)'/g)].map(([, reason = '']) => reason));
+  t.ok(refusals.size > 8, `${refusals.size} reasons`);
+  for (const reason of refusals) {
+    t.ok(sentPart.includes(`\`${reason}\``), `${reason} is on the page`);
+    t.equal(rejectionMetricLabel(reason), reason, `${reason} has a label of its own in kubelet_admission_rejections_total`);
   }
 });
