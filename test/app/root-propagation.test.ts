@@ -32,7 +32,7 @@ const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, imp
 const script = `
 import { readFileSync } from 'node:fs';
 import { openNativeLinux } from ${source('adapters/native-linux/index.js')};
-import { shareRootDirectory } from ${source('app/daemon/root-propagation.js')};
+import { shareRootDirectory } from ${source('adapters/storage/root-propagation.js')};
 const { mounts } = openNativeLinux({ kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
 const logged = [];
 const call = { signal: new AbortController().signal, timeoutMicros: null };
