@@ -51,7 +51,8 @@ export function removeEverythingOf(run: RunNames): void {
   for (const cgroup of cgroups) removeCgroup(cgroup);
   for (const socket of shimSockets) rmSync(socket, { force: true });
   for (const name of cniResultsOf(run.network, bundles)) rmSync(join(cniResults, name), { force: true });
-  rmSync(run.path, { recursive: true, force: true });
+  // A process that ends may still write a file between the listing of a directory and its removal.
+  rmSync(run.path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
 /** containerd, its shims and a test's kubelets have the directory in their arguments; a container's processes have it in their mounts. */
