@@ -115,8 +115,7 @@ t.test('anything is answered', async (t) => {
         const answer = server.handle({ ...target, user: byNode ? node : user, verb, patch, body, fieldManager: 'fuzz' }, now + i * 1_000_000);
         server.advance(now + i * 1_000_000 + 500_000);
         codes.set(answer.code, (codes.get(answer.code) ?? 0) + 1);
-        if (answer.code >= 500 && answer.code !== 501 && !recorded.test(String(answer.body.message)))
-          throw new Error(`${answer.code}: ${String(answer.body.message)}`);
+        if (answer.code >= 500 && answer.code !== 501 && !recorded.test(String(answer.body.message))) throw new Error(`${answer.code}: ${String(answer.body.message)}`);
       }
       for (const type of resourceTypes) {
         for (const object of server.store.all(type.group === '' ? type.plural : `${type.plural}.${type.group}`)) {
